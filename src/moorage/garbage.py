@@ -1,22 +1,24 @@
-"""Garbage collection for a process whose objects mostly stay.
+"""Garbage collection for a process whose objects mostly stay alive.
 
-Whatever the cache believes lives long. Left alone, Python's collector looks through all of it again
-and again, for tens of milliseconds at a time, and finds nothing.
+Objects in the cache live long. By default, Python's collector traverses all of them again and
+again, for tens of milliseconds at a time, and finds no garbage.
 
-The law: once everything has been listed, what is there is left out of collections for good, and
-young objects are looked at seventy times less often. That is safe because what is believed holds no
-circles: a pod or node that is replaced is freed the moment nobody refers to it, frozen or not.
-Circles arise in what is made later, in attempts that fail and in errors, and are collected as
-before. Whoever lets the cache refer to itself breaks the law; tests/unit/test_garbage.py notices.
-Nor may what holds much memory be part of a circle: collections count objects and not bytes, and a
-closed connection that waited for one held a quarter of a megabyte.
+The law: once everything has been listed, existing objects are frozen, that is, excluded from
+collections for good, and young objects are collected seventy times less often. That is safe because
+objects in the cache form no reference cycles: a replaced pod or node is freed as soon as nobody
+refers to it, frozen or not. Cycles arise in later objects, in failing attempts and in errors, and
+are collected as before. Code that lets the cache refer to itself breaks the law;
+tests/unit/test_garbage.py notices. Objects that hold much memory must not be part of a cycle
+either: the collector counts objects, not bytes, and a closed connection that waited for it held a
+quarter of a megabyte.
 
-Measured in `moorage run`, 1,000 nodes and 2,000 pods bound: 160 collections, 220 to 260 ms in all
-and up to 95 ms at once become one of 20 ms; the freezing itself takes 100 to 200 ms, once.
+Measured in `moorage run`, with 1,000 nodes and 2,000 pods bound: before, 160 collections took 220
+to 260 ms in all and up to 95 ms at once. Now one takes 20 ms. The freezing itself takes 100 to 200
+ms, once.
 
-Pods come and go, and their memory is freed in pieces between what stays. The C library keeps the
-pieces: after 40,000 pods at 200 per second 13 of 172 MB were such. So what is free is given back
-now and then.
+Pods come and go, and their memory is freed in fragments between objects that stay. The C library
+keeps the fragments: after 40,000 pods at 200 per second, they were 13 of 172 MB. So free memory is
+returned to the system now and then.
 """
 
 import gc
@@ -25,23 +27,23 @@ from contextlib import contextmanager
 from typing import Final
 
 _YOUNG: Final = 50_000
-"""Allocations between two looks at young objects; Python's own default is 700."""
+"""Allocations between two collections of young objects; Python's own default is 700."""
 _OLDER: Final = 50
 
 
 def freeze() -> None:
-    """Leave what is there now out of collections, and collect less often from here on."""
+    """Exclude existing objects from collections, and collect less often from now on."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG, _OLDER, _OLDER)
 
 
 def give_back() -> bool:
-    """Give free memory back to the system; False where the C library has no way to.
+    """Return free memory to the system; False if the C library cannot.
 
-    It takes milliseconds, during which others run; for a thread of its own.
+    It takes milliseconds, during which other threads run: call it in a separate thread.
     """
-    import ctypes  # of no use to anybody else
+    import ctypes  # only needed here
 
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is None:
@@ -52,9 +54,9 @@ def give_back() -> bool:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """No collections while modules are imported: they stay, and are left out of all that follow.
+    """Disable collections while modules are imported, and freeze what they leave: it stays.
 
-    A tenth of the time that `moorage run` takes to import, and most of its first collection.
+    This saves a tenth of the import time of `moorage run`, and most of its first collection.
     """
     if not gc.isenabled():
         yield
@@ -69,7 +71,7 @@ def importing() -> Iterator[None]:
 
 @contextmanager
 def frozen() -> Iterator[None]:
-    """The same for a while: what a command reads and builds stays until it is done."""
+    """Freeze for the length of the block: what a command reads and builds stays until it ends."""
     threshold = gc.get_threshold()
     freeze()
     try:
@@ -81,7 +83,7 @@ def frozen() -> Iterator[None]:
 
 @contextmanager
 def collected_rarely() -> Iterator[None]:
-    """For a while, look at young objects as rarely as that, and leave nothing out."""
+    """Collect young objects as rarely for the length of the block, without freezing any."""
     threshold = gc.get_threshold()
     gc.set_threshold(_YOUNG, _OLDER, _OLDER)
     try:
@@ -91,11 +93,11 @@ def collected_rarely() -> Iterator[None]:
 
 
 def leave_behind(*held: object) -> None:
-    """Never free these: the process is about to end, which does it at once.
+    """Never free these objects: the process is about to end, which frees all memory at once.
 
-    To take millions of objects apart one by one costs a tenth of what a large simulation takes.
+    Freeing millions of objects one by one takes a tenth of the time of a large simulation.
     """
-    import ctypes  # of no use to anybody else
+    import ctypes  # only needed here
 
     gc.freeze()
     for each in held:

@@ -21,23 +21,23 @@
     name_validation     label keys, label values and resource names, with Kubernetes' error texts
 
     quantity            exact amounts, read and rounded as Kubernetes does
-    int64               Go's int64: what fits, what wraps
+    int64               Go's int64: which numbers fit, and how they overflow
     resource_requests   the sum of a pod's requests over its containers
-    resource_amounts    what pods request and nodes offer, in integers
+    resource_amounts    what pods request and nodes offer, as integers
     label_requirements  one requirement on labels: key, operator, values
     selectors           label selectors
-    node_selectors      node selectors: terms of which one must hold
+    node_selectors      node selectors: terms of which one must match
 
 Law of the package:
 
-- It is pure: values in, values out. No clock, no socket, no event loop, no mutable state but caches
-  of pure functions. It imports nothing of Moorage.
-- Objects are decoded once, at the edge (`decode`), and never changed afterwards. Inward of the edge
-  nobody handles a raw dict.
+- It is pure: values in, values out. No clock, no socket, no event loop; the only mutable state is
+  caches of pure functions. It imports nothing of Moorage.
+- Objects are decoded once, at the edge (`decode`), and never changed afterwards. Code behind the
+  edge handles no raw dicts.
 - Fields carry the snake_case of their Kubernetes names. Fields that scheduling does not read are
   ignored, not refused: a newer API server must not stop an older scheduler.
-- An absent list, map or string is empty, as in Go; `None` stands for Go's nil pointer, where the
-  difference means something.
+- An absent list, map or string is empty, as in Go. `None` stands for Go's nil pointer, if the
+  difference matters.
 - Whatever is computed here (quantities, requests, selectors, taints) is computed as Kubernetes
   computes it.
 """

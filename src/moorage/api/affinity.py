@@ -1,4 +1,4 @@
-"""Affinity: where a pod wants to be, by nodes' labels and by other pods."""
+"""Affinity: which nodes a pod prefers or requires, by nodes' labels and by other pods."""
 
 from moorage.api.meta import ApiStruct, Int32, LabelSelector
 
@@ -12,20 +12,20 @@ class NodeSelectorRequirement(ApiStruct):
 
 
 class NodeSelectorTerm(ApiStruct):
-    """Expressions about a node's labels and fields that must all hold."""
+    """Expressions about a node's labels and fields that must all match."""
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
 
 class NodeSelector(ApiStruct):
-    """Terms of which one must hold."""
+    """Terms of which one must match."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
 class PreferredSchedulingTerm(ApiStruct):
-    """A term worth `weight` on the nodes where it holds."""
+    """A term worth `weight` on the nodes where it matches."""
 
     weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
@@ -39,7 +39,7 @@ class NodeAffinity(ApiStruct):
 
 
 class PodAffinityTerm(ApiStruct):
-    """Pods to be near to, or away from, within a topology."""
+    """Pods to be near, or away from, within a topology."""
 
     label_selector: LabelSelector | None = None
     namespaces: tuple[str, ...] = ()

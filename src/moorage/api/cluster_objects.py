@@ -6,7 +6,7 @@ from moorage.api.meta import ApiStruct, KubeObject, LabelSelector
 
 
 class ConfigMap(KubeObject):
-    """Some texts with a name."""
+    """Named texts."""
 
     data: dict[str, str] = msgspec.field(default_factory=dict)
 
@@ -57,7 +57,7 @@ class Namespace(KubeObject):
 
 
 class ServiceSpec(ApiStruct):
-    """The pods a service stands for; an empty selector stands for none."""
+    """The pods a service selects; an empty selector selects none."""
 
     selector: dict[str, str] = msgspec.field(default_factory=dict)
     cluster_ip: str = msgspec.field(default="", name="clusterIP")
@@ -70,7 +70,7 @@ class Service(KubeObject):
 
 
 class WorkloadSpec(ApiStruct):
-    """The pods a controller keeps, and how many."""
+    """The pods a controller keeps, and their number."""
 
     selector: LabelSelector | None = None
     replicas: int | None = None

@@ -1,7 +1,7 @@
 """Decode raw Kubernetes objects into structs, and check the quantities in them.
 
 What Kubernetes accepts is accepted. What it refuses raises DecodeError, which names the object, the
-path inside it and, where there is one, the remedy.
+path inside it and, if there is one, the remedy.
 """
 
 import types
@@ -30,7 +30,7 @@ class MisplacedQuantityError(ValueError):
         self.path = path
 
     def inside(self, place: str) -> "MisplacedQuantityError":
-        """Return the error as seen from one step further out."""
+        """Return the error with the path extended by one outer step."""
         joint = "." if self.path and not self.path.startswith("[") else ""
         return MisplacedQuantityError(self.problem, f"{place}{joint}{self.path}")
 
@@ -108,7 +108,7 @@ def _map_checker(check: Check | None) -> Check | None:
 
 
 def _struct_checker(struct: type[msgspec.Struct]) -> Check | None:
-    """Check the fields that hold quantities, passing over the absent and the empty."""
+    """Check the fields that hold quantities, skipping absent and empty ones."""
     fields = ((f, quantity_checker(f.type)) for f in msgspec.structs.fields(struct))
     plan = tuple((f.name, f.encode_name, check) for f, check in fields if check is not None)
 
@@ -141,7 +141,7 @@ Raw = dict[str, Any] | bytes | bytearray | memoryview | msgspec.Raw | str
 Object = TypeVar("Object", bound=KubeObject)
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What bytes that are no JSON, no UTF-8 or nested without end are refused with."""
+"""What is raised for bytes that are not JSON, not UTF-8, or nested too deeply."""
 
 
 class DecodeError(ValueError):
@@ -162,10 +162,10 @@ class _TypeMeta(ApiStruct):
 
 
 def decode_object(raw: Raw, kind: str | None = None, *, strict: bool = False) -> KubeObject:
-    """Decode an object of the named kind, or of the kind its own apiVersion and kind say.
+    """Decode an object of the given kind, or of the kind in its own apiVersion and kind.
 
-    `strict` refuses negative quantities, as API servers do; otherwise they are taken as they are,
-    as schedulers do.
+    `strict` refuses negative quantities, as API servers do; otherwise they are accepted, as
+    schedulers do.
     """
     found = _kind_in(raw) if kind is None else _kind_named(kind)
     return decode_as(raw, found.struct, strict=strict)
@@ -184,7 +184,7 @@ def decode_as(raw: Raw, struct: type[Object], *, strict: bool = False) -> Object
 
 
 def refuse_bad_quantities(obj: KubeObject, *, strict: bool = False) -> None:
-    """Raise DecodeError for the first bad quantity of an object; `strict` as for the others."""
+    """Raise DecodeError for the first bad quantity of an object; `strict` as above."""
     try:
         check_quantities(obj, strict)
     except MisplacedQuantityError as error:
@@ -192,7 +192,7 @@ def refuse_bad_quantities(obj: KubeObject, *, strict: bool = False) -> None:
 
 
 def kind_of(raw: Raw) -> Kind | None:
-    """Return the kind of a raw object, or None where scheduling does not read it."""
+    """Return the kind of a raw object, or None if scheduling does not read it."""
     meta = _type_meta(raw)
     return kinds.find(meta.api_version, meta.kind)
 

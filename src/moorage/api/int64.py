@@ -1,6 +1,6 @@
-"""Go's int64: what fits, what wraps, and how quantities are rescaled into it.
+"""Go's int64: which numbers fit, how they wrap, and how quantities are rescaled into it.
 
-Scales are powers of ten; `shift` is how many of them to multiply by, or divide by when negative.
+Scales are powers of ten; `shift` is the power to multiply by, or to divide by if it is negative.
 """
 
 from typing import Final
@@ -28,7 +28,7 @@ def wrap32(number: int) -> int:
 
 
 def of_float(number: float) -> int:
-    """Convert as Go does on amd64: towards zero; whatever does not fit becomes the smallest."""
+    """Convert as Go does on amd64: towards zero; what does not fit becomes the smallest int64."""
     return int(number) if -(2.0**63) <= number < 2.0**63 else MIN
 
 

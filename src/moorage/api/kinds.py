@@ -30,7 +30,7 @@ from moorage.api.storage import (
 
 
 class Kind(NamedTuple):
-    """A kind: `api_version` is the one to ask for, `groups` are those whose objects it reads."""
+    """A kind: `api_version` is the one to request; objects of any of `groups` are read as it."""
 
     name: str
     api_version: str
@@ -86,9 +86,9 @@ KINDS: Final = {
 
 
 def find(api_version: str, kind: str) -> Kind | None:
-    """Return the kind of an object, or None where scheduling does not read it.
+    """Return the kind of an object, or None if scheduling does not read it.
 
-    Versions are not told apart: all versions of a group share the fields scheduling reads.
+    Versions are not distinguished: all versions of a group share the fields scheduling reads.
     """
     found = KINDS.get(kind)
     return found if found is not None and group_of(api_version) in found.groups else None

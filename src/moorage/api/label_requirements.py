@@ -43,7 +43,7 @@ class Requirement(NamedTuple):
 
     @property
     def is_equality(self) -> bool:
-        """Whether one label, and no other, meets it."""
+        """Whether exactly one key and value meets it."""
         return self.operator == IN and len(self.values) == 1
 
     def __str__(self) -> str:

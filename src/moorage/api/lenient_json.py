@@ -1,7 +1,7 @@
 """Raw objects in the looser forms that Kubernetes accepts: nulls, numbers as quantities, dates.
 
-A null stands for absence, a number for a quantity, and YAML makes timestamps of some strings. API
-servers send none of these, so objects are cleaned only once decoding them has failed.
+A null stands for absence, a number for a quantity, and YAML turns some strings into timestamps. API
+servers send none of these, so objects are cleaned only after decoding them has failed.
 """
 
 import datetime
@@ -33,7 +33,7 @@ def cleaner(annotation: Any) -> Clean:
 
 
 def is_quantity(annotation: Any) -> bool:
-    """Say whether the annotated type is a quantity's text."""
+    """Say whether the annotated type is the text of a quantity."""
     metadata = getattr(annotation, "__metadata__", ())
     return any(isinstance(m, msgspec.Meta) and (m.extra or {}).get("quantity") for m in metadata)
 

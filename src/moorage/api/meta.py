@@ -24,7 +24,7 @@ class ApiStruct(
 
 
 def json_data(value: object) -> Any:
-    """A value as it comes back from an API server: dicts, lists and scalars alone."""
+    """A value as an API server returns it: only dicts, lists and scalars."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 
@@ -63,7 +63,7 @@ class LabelSelectorRequirement(ApiStruct):
 
 
 class LabelSelector(ApiStruct):
-    """Labels and expressions that must all hold; `moorage.api.selectors` evaluates it."""
+    """Labels and expressions that must all match; `moorage.api.selectors` evaluates it."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
@@ -86,17 +86,17 @@ class KubeObject(ApiStruct):
 
     @property
     def uid(self) -> str:
-        """The identity that a later object of the same name does not share."""
+        """The identity, which a later object of the same name does not share."""
         return self.metadata.uid
 
     @property
     def labels(self) -> dict[str, str]:
-        """The labels, to be read only."""
+        """The labels; read-only."""
         return self.metadata.labels
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations, to be read only."""
+        """The annotations; read-only."""
         return self.metadata.annotations
 
     @property

@@ -39,7 +39,7 @@ class Mismatch(NamedTuple):
 def explain_mismatch(message: str, raw: Any, *, secret: bool = False) -> Mismatch:
     """Turn msgspec's message about the data into a path and a problem.
 
-    Of data that may be `secret` no value is shown.
+    No value of `secret` data is shown.
     """
     match = _MESSAGE.fullmatch(message)
     problem, in_key, place = match.groups() if match else (message, None, None)
@@ -75,7 +75,7 @@ def _steps(place: str) -> list[tuple[str, str, str]]:
 def _descend(
     steps: list[tuple[str, str, str]], raw: Any, path: str, got: str
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the places the steps lead to; where msgspec leaves a key open, all that hold `got`."""
+    """Yield the places the steps lead to; if msgspec omits a key, all places that hold `got`."""
     if not steps:
         if not got or _is_a(raw, got):
             yield path, raw

@@ -63,7 +63,7 @@ def label_key_faults(key: str) -> list[str]:
 
 
 def subdomain_faults(name: str) -> list[str]:
-    """Say what keeps `name` from being that of an object: most are DNS subdomains."""
+    """Say what keeps `name` from being an object's name: most are DNS subdomains."""
     faults = _length_faults(name, _LONGEST_SUBDOMAIN)
     if not re.fullmatch(_SUBDOMAIN, name):
         faults.append(_SUBDOMAIN_MUST)

@@ -1,4 +1,4 @@
-"""Nodes: what they offer, what they hold, what they repel."""
+"""Nodes: their resources, labels, conditions and taints."""
 
 import msgspec
 
@@ -38,7 +38,7 @@ class NodeCondition(ApiStruct):
 
 
 class NodeAddress(ApiStruct):
-    """Where a node is to be found: a name or an IP."""
+    """An address of a node: a name or an IP."""
 
     type: str = ""
     address: str = ""
@@ -63,17 +63,17 @@ class Node(KubeObject):
 
     @property
     def zone(self) -> str:
-        """The zone, from the topology label or its beta predecessor; empty when unlabelled."""
+        """The zone, from the topology label or its beta predecessor; empty without a label."""
         labels = self.metadata.labels
         return labels.get(ZONE_LABEL) or labels.get(BETA_ZONE_LABEL, "")
 
     @property
     def region(self) -> str:
-        """The region, from the topology label or its beta predecessor; empty when unlabelled."""
+        """The region, from the topology label or its beta predecessor; empty without a label."""
         labels = self.metadata.labels
         return labels.get(REGION_LABEL) or labels.get(BETA_REGION_LABEL, "")
 
     @property
     def taints(self) -> tuple[Taint, ...]:
-        """The taints, in the order they are written."""
+        """The taints, in their order in the spec."""
         return self.spec.taints

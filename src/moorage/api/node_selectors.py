@@ -1,7 +1,7 @@
-"""Node selectors: terms of which one must hold, each about a node's labels and fields.
+"""Node selectors: terms of which one must match, each about a node's labels and fields.
 
-An empty term holds nowhere. A malformed term is no refusal of the whole selector: it holds nowhere,
-and its error is raised only if no other term holds.
+An empty term matches no node. A malformed term does not invalidate the whole selector: it matches
+no node, and its error is raised only if no other term matches.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,9 +26,9 @@ NAME_FIELD = "metadata.name"
 
 
 class NodeTerm(msgspec.Struct, frozen=True, cache_hash=True):
-    """A node selector term in canonical form: terms that say the same compare equal.
+    """A node selector term in canonical form: equivalent terms compare equal.
 
-    Of fields, only `metadata.name` has a value; any other reads as empty.
+    The only field with a value is `metadata.name`; any other reads as empty.
     """
 
     labels: tuple[Requirement, ...] = ()
@@ -61,7 +61,7 @@ def compile_term(term: NodeSelectorTerm) -> NodeTerm | None:
 def compile_node_selector(
     selector: NodeSelector,
 ) -> tuple[tuple[NodeTerm, ...], SelectorError | None]:
-    """Return the terms that can hold, and the error of those that are malformed."""
+    """Return the terms that can match, and the error of the malformed ones."""
     terms: list[NodeTerm] = []
     errors: list[str] = []
     for index, term in enumerate(selector.node_selector_terms):
@@ -101,7 +101,7 @@ def term_matches(term: NodeSelectorTerm, node: Node) -> bool:
 
 
 def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
-    """Say whether the node meets a term; raise only if none holds and one is malformed."""
+    """Say whether the node matches a term; raise only if none matches and one is malformed."""
     terms, error = compile_node_selector(selector)
     if any(term.matches(node) for term in terms):
         return True
@@ -111,7 +111,7 @@ def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
 
 
 def required_affinity_matches(pod: "Pod", node: Node) -> bool:
-    """Say whether the node has what the pod's nodeSelector and required node affinity ask for."""
+    """Say whether the node matches the pod's nodeSelector and required node affinity."""
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in pod.spec.node_selector.items()):
         return False

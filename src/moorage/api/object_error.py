@@ -1,5 +1,5 @@
-"""ObjectError: a Kubernetes object holds a value that cannot be used; its author is to be told."""
+"""ObjectError: a Kubernetes object holds a value that cannot be used; its author should know."""
 
 
 class ObjectError(ValueError):
-    """Something in an object that no API server would have stored, or that nothing can follow."""
+    """A value that no API server would have stored, or that has no possible meaning."""

@@ -1,4 +1,4 @@
-"""Pods, and every name that their specs are written in."""
+"""Pods, and all names used in their specs."""
 
 from moorage.api import resource_amounts
 from moorage.api.affinity import (
@@ -68,7 +68,7 @@ class Pod(KubeObject):
 
     @property
     def priority(self) -> int:
-        """The priority; 0 when none is set."""
+        """The priority; 0 if none is set."""
         return self.spec.priority or 0
 
     @property
@@ -83,10 +83,10 @@ class Pod(KubeObject):
 
     @property
     def is_terminal(self) -> bool:
-        """Whether the pod has ended, well or badly, and holds its node no longer."""
+        """Whether the pod has succeeded or failed, and holds its node's resources no longer."""
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
     def owner(self) -> OwnerReference | None:
-        """The controller that made the pod."""
+        """The controller that owns the pod."""
         return next((ref for ref in self.metadata.owner_references if ref.controller), None)

@@ -1,4 +1,4 @@
-"""The spec of a pod, what it asks for, and its status, what the kubelet says of it."""
+"""The spec of a pod, with its requests, and its status, as the kubelet reports it."""
 
 import datetime
 
@@ -28,13 +28,13 @@ class ContainerPort(ApiStruct):
 
 
 class ContainerRestartRule(ApiStruct):
-    """What is done when a container ends in a certain way."""
+    """What happens when a container ends in a certain way."""
 
     action: str = ""
 
 
 class VolumeMount(ApiStruct):
-    """A volume's place in a container."""
+    """The path of a volume in a container."""
 
     name: str = ""
     bind_mount_options: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Container(ApiStruct):
 
 
 class ContainerStatus(ApiStruct):
-    """What the kubelet allocated to a container, and what it made true."""
+    """What the kubelet allocated to a container, and what is in force."""
 
     name: str = ""
     restart_count: int = 0
@@ -74,7 +74,7 @@ class PodOS(ApiStruct):
 
 
 class PodResourceClaim(ApiStruct):
-    """A claim for devices, given by name or made from a template."""
+    """A claim for devices, by name or created from a template."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -88,7 +88,7 @@ class PodSchedulingGroup(ApiStruct):
 
 
 class PodSpec(ApiStruct):
-    """What a pod asks for."""
+    """What a pod requires and requests."""
 
     node_name: str = ""
     scheduler_name: str = "default-scheduler"
@@ -125,14 +125,14 @@ class PodCondition(ApiStruct):
 
 
 class PodResourceClaimStatus(ApiStruct):
-    """The claim made for an entry of `spec.resource_claims`."""
+    """The claim created for an entry of `spec.resource_claims`."""
 
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class PodStatus(ApiStruct):
-    """What is known of a pod."""
+    """The status of a pod."""
 
     phase: str = ""
     reason: str = ""

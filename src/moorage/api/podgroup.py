@@ -15,13 +15,13 @@ from moorage.api.pod import Pod, PodResourceClaim
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 OLDER_POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
 INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
-"""The condition of Kubernetes' own groups."""
+"""The condition in the status of Kubernetes' own groups."""
 
 
 def group_names(pod: Pod, *, by_label: bool = True) -> tuple[str, ...]:
-    """The groups that a pod names, each once: none for most pods, and more than one by mistake.
+    """The distinct groups that a pod names: none for most pods, more than one only by mistake.
 
-    Labels name groups of scheduler-plugins: `by_label` is whether there can be any.
+    Labels name groups of scheduler-plugins; `by_label` tells whether there can be any.
     """
     group, labels = pod.spec.scheduling_group, pod.metadata.labels
     field = None if group is None else group.pod_group_name
@@ -35,27 +35,27 @@ def group_names(pod: Pod, *, by_label: bool = True) -> tuple[str, ...]:
 
 
 def group_key(pod: Pod, *, by_label: bool = True) -> str | None:
-    """The group that a pod belongs to, as `namespace/name`; None without one, or with several."""
+    """The group of a pod, as `namespace/name`; None if it names none, or several."""
     found = group_names(pod, by_label=by_label)
     return f"{pod.namespace}/{found[0]}" if len(found) == 1 else None
 
 
 def member_key(pod: Pod) -> str:
-    """The group that a pod belongs to which is known to belong to one."""
+    """The group of a pod that is known to belong to one."""
     group = pod.spec.scheduling_group
     field = None if group is None else group.pod_group_name
     return f"{pod.namespace}/{field}" if field else group_key(pod) or ""
 
 
 class GangSchedulingPolicy(ApiStruct):
-    """All of at least `min_count` pods, or `min_group_count` groups, or none."""
+    """At least `min_count` pods, or `min_group_count` groups, together, or none."""
 
     min_count: int = 0
     min_group_count: int = 0
 
 
 class BasicSchedulingPolicy(ApiStruct):
-    """Pod by pod, as if there were no group."""
+    """Each pod by itself, as if there were no group."""
 
 
 class PodGroupSchedulingPolicy(ApiStruct):
@@ -93,7 +93,7 @@ class DisruptionMode(ApiStruct):
 
 
 class WorkloadReference(ApiStruct):
-    """The workload and template a group was made from."""
+    """The workload and template that a group was created from."""
 
     workload_name: str = ""
     template_name: str = ""
@@ -125,7 +125,7 @@ class PodGroupCondition(ApiStruct):
 
 
 class PodGroupStatus(ApiStruct):
-    """How far the group has come."""
+    """The progress of the group."""
 
     conditions: tuple[PodGroupCondition, ...] = ()
     phase: str = ""
@@ -137,36 +137,36 @@ class PodGroupStatus(ApiStruct):
 
 
 class PodGroup(KubeObject):
-    """Pods that make sense only together."""
+    """Pods that are of use only together."""
 
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
     @property
     def is_own(self) -> bool:
-        """Whether it is in Kubernetes' own dialect."""
+        """Whether the group is in Kubernetes' own dialect."""
         return self.spec.scheduling_policy is not None
 
     @property
     def is_basic(self) -> bool:
-        """Whether its pods are scheduled one by one, and the group says so."""
+        """Whether the group asks for its pods to be scheduled one by one."""
         policy = self.spec.scheduling_policy
         return policy is not None and policy.gang is None
 
     def asks_the_same(self, before: "PodGroup") -> bool:
-        """Whether nothing but the status is another than before."""
+        """Whether nothing but the status differs from `before`."""
         own = self.uid, self.spec, self.annotations, self.labels
         return own == (before.uid, before.spec, before.annotations, before.labels)
 
     @property
     def topology_key(self) -> str:
-        """The node label that Kubernetes' own field packs it by; empty without one."""
+        """The node label by which Kubernetes' own groups are packed; empty without one."""
         constraints = self.spec.scheduling_constraints
         return constraints.topology[0].key if constraints and constraints.topology else ""
 
     @property
     def was_scheduled(self) -> bool:
-        """Whether its status says that it has been scheduled once, which stays so."""
+        """Whether the status says that it was scheduled once, which is never revoked."""
         return any(
             condition.type == INITIALLY_SCHEDULED and condition.status == "True"
             for condition in self.status.conditions
@@ -174,9 +174,9 @@ class PodGroup(KubeObject):
 
     @property
     def min_count(self) -> int:
-        """How many pods must fit at once, whichever dialect says so; 0 without a gang.
+        """How many pods must fit at once, in either dialect; 0 without a gang.
 
-        A basic group that is packed is one of at least 1: where its first pod goes, all go.
+        A packed basic group counts as a gang of at least 1: all its pods follow the first one.
         """
         policy = self.spec.scheduling_policy
         if policy is not None and policy.gang is not None:
@@ -187,24 +187,24 @@ class PodGroup(KubeObject):
 
 
 class CompositePodGroup(PodGroup):
-    """Groups that make sense only together: PodGroups and CompositePodGroups that name it as their
-    parent. It has no pods of its own, and fields as a PodGroup's."""
+    """Groups that are of use only together: PodGroups and CompositePodGroups that name it as their
+    parent. It has no pods of its own. It has the fields of a PodGroup."""
 
     @property
     def is_basic(self) -> bool:
-        """Nothing is said of it when one of its pods is scheduled: it has none."""
+        """False: it has no pods of its own that could be scheduled one by one."""
         return False
 
     @property
     def min_count(self) -> int:
-        """How many of its children must fit at once: 1 where each goes by itself."""
+        """How many of its children must fit at once; 1 if they are independent."""
         policy = self.spec.scheduling_policy
         gang = None if policy is None else policy.gang
         return 1 if gang is None else gang.min_group_count
 
 
 class ElasticQuotaSpec(ApiStruct):
-    """What a namespace is sure to get, and the most it may borrow."""
+    """What a namespace is guaranteed, and the most it may use."""
 
     min: ResourceList = msgspec.field(default_factory=dict)
     max: ResourceList = msgspec.field(default_factory=dict)

@@ -1,9 +1,8 @@
 """Quantities: exact amounts of a resource, read and rounded as Kubernetes does.
 
 Go holds a small quantity as an int64 and a power of ten, and any other as a big decimal of nanos.
-Which of the two decides what comes out beyond int64, so `Quantity` remembers it.
-
-`value` and `milli_value` answer from the text and are cached: a cluster uses few distinct texts.
+The two overflow int64 differently, so `Quantity` remembers which of them Go would use. `value` and
+`milli_value` work on the text and are cached: a cluster has few distinct texts.
 """
 
 import re
@@ -30,7 +29,7 @@ class QuantityError(ValueError):
 
 
 class QuantityParts(NamedTuple):
-    """A quantity taken apart; `num` has no leading zeros but is never empty."""
+    """The parts of a quantity; `num` has no leading zeros but is never empty."""
 
     negative: bool
     number: str
@@ -41,7 +40,7 @@ class QuantityParts(NamedTuple):
 
 
 def split_quantity(text: str) -> QuantityParts:
-    """Take a quantity apart, or raise QuantityError."""
+    """Split a quantity into its parts, or raise QuantityError."""
     match = _TEXT.fullmatch(text.strip())
     if match is None or not match.group():
         raise QuantityError(f"{text!r} is not a quantity: write a number such as 500m, 2 or 1.5Gi")
@@ -90,7 +89,7 @@ _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in DECIMAL_SUFFI
 
 @total_ordering
 class Quantity:
-    """`amount` times ten to the power of `scale`; compared and added by what it is worth."""
+    """`amount` times ten to the power of `scale`; compared and added by value."""
 
     __slots__ = ("amount", "big", "form", "scale")
 
@@ -176,7 +175,7 @@ def milli_value(text: str) -> int:
 
 @lru_cache(maxsize=_CACHED)
 def nanos(text: str) -> int | None:
-    """Return the exact quantity in billionths; None where it is negative or far beyond int64."""
+    """Return the exact quantity in billionths; None if it is negative or far beyond int64."""
     quantity = parse(text)
     if quantity.amount < 0 or quantity.scale > _SMALL_DIGITS:
         return None if quantity.amount else 0
@@ -184,7 +183,7 @@ def nanos(text: str) -> int | None:
 
 
 def compared(number: Number, other: Number) -> Number:
-    """The number after a comparison: in Go, one compared with a big decimal has become one."""
+    """The number after a comparison; in Go, comparing with a big decimal makes it one, too."""
     match number, other:
         case Quantity(), Quantity(big=True):
             return Quantity(number.amount, number.scale, number.form, big=True)
@@ -222,7 +221,7 @@ def _without_factors(number: int, factor: int, most: int = _MOST_DIGITS) -> tupl
 
 
 def _small(parts: QuantityParts) -> Quantity | None:
-    """Hold the quantity as Go's int64 and scale, where Go does."""
+    """The quantity as Go's int64 and scale, or None if Go does not hold it so."""
     sign = -1 if parts.negative else 1
     if parts.format == BINARY_SI:
         digits = 14 - len(parts.num) - parts.exponent * 3 // 10
@@ -238,7 +237,7 @@ def _small(parts: QuantityParts) -> Quantity | None:
 
 
 def _big(text: str, parts: QuantityParts) -> Quantity:
-    """Hold the quantity as a big decimal: rounded up to nanos, binary ones capped at int64."""
+    """The quantity as a big decimal: rounded up to nanos, binary ones capped at int64."""
     if not any(c.isdigit() for c in parts.number):
         raise QuantityError(f"{text!r} is not a quantity: it has no digits")
     binary = parts.format == BINARY_SI

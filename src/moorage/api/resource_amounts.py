@@ -1,7 +1,8 @@
-"""What pods request and nodes offer, in integers: millicores of cpu, units of everything else.
+"""What pods request and nodes offer, as integers: millicores of cpu, units of everything else.
 
-Sums over containers are exact, in nanos, and rounded up once at the end. Only what is negative or
-beyond int64 takes the slow way through `Quantity`, which rounds and overflows as Go does.
+Sums over containers are exact, in nanos, and rounded up once at the end. Only amounts that are
+negative or beyond int64 take the slow path through `Quantity`, which rounds and overflows as Go
+does.
 """
 
 from collections.abc import Mapping
@@ -28,14 +29,14 @@ _PLAIN: Final = frozenset((CPU, MEMORY, EPHEMERAL_STORAGE))
 
 
 class _BeyondError(Exception):
-    """A quantity that plain nanos do not stand for."""
+    """A quantity that cannot be held in plain nanos."""
 
 
 def pod_requests(pod: RequestingPod, *, use_status: bool = True) -> dict[str, int]:
     """Return what the pod requests, under the names that scheduling counts.
 
-    `use_status` counts what the kubelet has allocated during a resize in place, as kube-scheduler
-    does for pods on nodes; for the pod to be placed it reads the spec alone.
+    `use_status` counts what the kubelet has allocated during an in-place resize, as kube-scheduler
+    does for pods on nodes. For the pod to be placed it reads only the spec.
     """
     total = _requests(pod, _NO_DEFAULTS, use_status)
     return {name: n for name, n in total.items() if name in _PLAIN or is_scalar(name)}
@@ -44,7 +45,7 @@ def pod_requests(pod: RequestingPod, *, use_status: bool = True) -> dict[str, in
 def pod_nonzero_requests(pod: RequestingPod) -> tuple[int, int]:
     """Return millicores and bytes, counting defaults for containers that request none.
 
-    With pod-level requests a default stands in only where neither pod nor any container asks.
+    With pod-level requests, a default counts only if neither the pod nor any container requests.
     """
     defaults: Mapping[str, str] = _DEFAULTS
     if is_pod_level_set(pod):
@@ -55,16 +56,16 @@ def pod_nonzero_requests(pod: RequestingPod) -> tuple[int, int]:
 
 
 def pod_scoring_requests(pod: RequestingPod) -> dict[str, int]:
-    """Return what the scorers take the pod to request.
+    """Return the pod's requests as the scorers count them.
 
     Unlike `pod_nonzero_requests`, every container without a request counts with the default, even
-    where requests are set for the pod as a whole.
+    if requests are set for the pod as a whole.
     """
     return _requests(pod, _DEFAULTS, True)
 
 
 def uncountable_requests(pod: RequestingPod) -> dict[str, str]:
-    """What the pod requests that is negative, or more than an int64 holds in the unit counted."""
+    """The pod's requests that are negative, or too large for an int64 in the unit counted."""
     total = total_requests(pod, quantity.parse, _NO_DEFAULTS, use_status=False)
     most = {CPU: Quantity(int64.MAX, quantity.MILLI)}
     return {

@@ -1,4 +1,4 @@
-"""Devices that pods ask for and were given: ResourceClaims and ResourceClaimTemplates."""
+"""Devices that pods request and are allocated: ResourceClaims and ResourceClaimTemplates."""
 
 import datetime
 from typing import Any
@@ -14,7 +14,7 @@ ALL = "All"
 
 
 class DeviceToleration(ApiStruct):
-    """A taint of a device that a request puts up with."""
+    """A taint of a device that a request tolerates."""
 
     key: str = ""
     operator: str = ""
@@ -24,7 +24,7 @@ class DeviceToleration(ApiStruct):
 
 
 class CapacityRequirements(ApiStruct):
-    """How much of a device's capacities is asked for."""
+    """How much of a device's capacities is requested."""
 
     requests: ResourceList = msgspec.field(default_factory=dict)
 
@@ -43,7 +43,7 @@ class DeviceSubRequest(ApiStruct):
 
 
 class ExactDeviceRequest(DeviceSubRequest):
-    """Some devices of a class, possibly only to look after them."""
+    """Some devices of a class, possibly only with admin access."""
 
     admin_access: bool | None = None
 
@@ -51,7 +51,7 @@ class ExactDeviceRequest(DeviceSubRequest):
 class DeviceRequest(ExactDeviceRequest):
     """One request of a claim: `exactly` this, or the first available of several.
 
-    v1beta1 writes what v1 has in `exactly` right here.
+    v1beta1 has the fields of v1's `exactly` at this level.
     """
 
     exactly: ExactDeviceRequest | None = None
@@ -59,7 +59,7 @@ class DeviceRequest(ExactDeviceRequest):
 
     @property
     def exact(self) -> ExactDeviceRequest | None:
-        """What is asked for where there is no choice; None where there is."""
+        """The request, if it has no alternatives; otherwise None."""
         if self.exactly is not None:
             return self.exactly
         return self if self.device_class_name and not self.first_available else None
@@ -74,14 +74,14 @@ class DeviceConstraint(ApiStruct):
 
 
 class DeviceClaimConfiguration(ApiStruct):
-    """What a claim tells drivers about the devices of some requests."""
+    """Parameters of a claim for the drivers of some requests' devices."""
 
     requests: tuple[str, ...] = ()
     opaque: OpaqueDeviceConfiguration | None = None
 
 
 class DeviceClaim(ApiStruct):
-    """The requests of a claim, and what holds between them."""
+    """The requests of a claim, and the constraints between them."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -89,7 +89,7 @@ class DeviceClaim(ApiStruct):
 
 
 class ResourceClaimSpec(ApiStruct):
-    """What a claim asks for."""
+    """What a claim requests."""
 
     devices: DeviceClaim = DeviceClaim()
 
@@ -125,7 +125,7 @@ class DeviceAllocationResult(ApiStruct):
 
 
 class AllocationResult(ApiStruct):
-    """What a claim was given, and the nodes from which it is reached."""
+    """The allocated devices of a claim, and the nodes that can reach them."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -133,7 +133,7 @@ class AllocationResult(ApiStruct):
 
 
 class ResourceClaimConsumerReference(ApiStruct):
-    """Who uses a claim."""
+    """A user of a claim."""
 
     api_group: str = ""
     resource: str = ""
@@ -151,7 +151,7 @@ class DeviceCondition(ApiStruct):
 
 
 class AllocatedDeviceStatus(ApiStruct):
-    """What a driver says of a device it was asked to prepare."""
+    """What a driver reports about a device that it prepares."""
 
     driver: str = ""
     pool: str = ""
@@ -160,7 +160,7 @@ class AllocatedDeviceStatus(ApiStruct):
 
 
 class ResourceClaimStatus(ApiStruct):
-    """What a claim has, and for whom."""
+    """The allocation of a claim, and its users."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -168,13 +168,13 @@ class ResourceClaimStatus(ApiStruct):
 
 
 class ClaimMeta(ObjectMeta):
-    """Metadata with the finalizers, which a claim has while it is allocated."""
+    """Metadata with finalizers; a claim has one while it is allocated."""
 
     finalizers: tuple[str, ...] = ()
 
 
 class ResourceClaim(KubeObject):
-    """A request for devices, and what came of it."""
+    """A request for devices, and its allocation."""
 
     metadata: ClaimMeta = ClaimMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
@@ -182,13 +182,13 @@ class ResourceClaim(KubeObject):
 
 
 class ResourceClaimTemplateSpec(ApiStruct):
-    """The claim that is made for each pod."""
+    """The claim that is created for each pod."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceClaimSpec = ResourceClaimSpec()
 
 
 class ResourceClaimTemplate(KubeObject):
-    """A claim to be made for each pod that names the template."""
+    """A template of the claims for the pods that name it."""
 
     spec: ResourceClaimTemplateSpec = ResourceClaimTemplateSpec()

@@ -1,14 +1,15 @@
 """The sum of a pod's resource requests, over its containers, init containers and overhead.
 
 1. Containers and sidecars add up.
-2. An init container needs what it asks for and what the sidecars started before it ask for; the
-   greatest such need replaces the sum where it is more.
-3. While a pod is resized in place, the greatest of asked, allocated and in force counts; what is
-   asked counts no more once the kubelet calls it infeasible.
+2. An init container needs its own requests plus those of the sidecars started before it. The
+   largest such need replaces the sum if it is larger.
+3. While a pod is resized in place, the largest of the requested, allocated and actual amounts
+   counts. The requested amount no longer counts once the kubelet calls it infeasible.
 4. Requests of the pod as a whole replace the sum for cpu, memory and huge pages.
-5. Overhead comes on top.
+5. Overhead is added.
 
-The number type is the caller's: whatever `read` makes of a quantity's text, adds and compares.
+The caller chooses the number type: what `read` returns for a quantity's text, and adds and
+compares.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +26,7 @@ Pick = Callable[[Container], Texts]
 
 
 class RequestingPod(Protocol):
-    """A pod, as far as its requests go."""
+    """The parts of a pod that determine its requests."""
 
     @property
     def spec(self) -> PodSpec: ...
@@ -36,7 +37,7 @@ class RequestingPod(Protocol):
 def total_requests(
     pod: RequestingPod, read: Read[Number], defaults: Texts, use_status: bool
 ) -> dict[str, Number]:
-    """Sum the pod's requests; `defaults` stand in for what a container does not request."""
+    """Sum the pod's requests; `defaults` replace what a container does not request."""
     if use_status and _has_status(pod):
         total = _with_status(pod, read, defaults)
     else:

@@ -9,7 +9,7 @@ from moorage.api.meta import ApiStruct, KubeObject, QuantityText
 
 
 class DeviceAttribute(ApiStruct):
-    """One value of a device; the lists are those of a feature that is off by default."""
+    """One value of a device; the lists belong to a feature that is off by default."""
 
     int_: int | None = msgspec.field(default=None, name="int")
     bool_: bool | None = msgspec.field(default=None, name="bool")
@@ -22,7 +22,7 @@ class DeviceAttribute(ApiStruct):
 
     @property
     def scalar(self) -> tuple[str, str | int | bool] | None:
-        """The kind and the value, by which constraints compare; None where there is no scalar."""
+        """The type and the value, for constraints; None if it is no scalar."""
         if self.string is not None:
             return "string", self.string
         if self.int_ is not None:
@@ -33,7 +33,7 @@ class DeviceAttribute(ApiStruct):
 
     @property
     def values(self) -> frozenset[tuple[str, str | int | bool]]:
-        """Kinds and values, where lists are compared: a scalar is a list of one."""
+        """Types and values, for comparing lists: a scalar is a list of one."""
         lists = (("int", self.ints), ("bool", self.bools), ("string", self.strings))
         for kind, listed in (*lists, ("version", self.versions)):
             if listed:
@@ -43,7 +43,7 @@ class DeviceAttribute(ApiStruct):
 
 
 class CapacityRequestPolicyRange(ApiStruct):
-    """From where to where, and in which steps, a capacity may be requested."""
+    """The smallest and largest amount of a capacity that may be requested, and the step."""
 
     min: QuantityText | None = None
     max: QuantityText | None = None
@@ -51,7 +51,7 @@ class CapacityRequestPolicyRange(ApiStruct):
 
 
 class CapacityRequestPolicy(ApiStruct):
-    """How a capacity is shared out."""
+    """The amounts in which a capacity may be requested."""
 
     default: QuantityText | None = None
     valid_values: tuple[QuantityText, ...] = ()
@@ -59,7 +59,7 @@ class CapacityRequestPolicy(ApiStruct):
 
 
 class DeviceCapacity(ApiStruct):
-    """How much of something a device has."""
+    """The amount of something that a device has."""
 
     value: QuantityText = "0"
     request_policy: CapacityRequestPolicy | None = None
@@ -79,7 +79,7 @@ class CounterSet(ApiStruct):
 
 
 class DeviceCounterConsumption(ApiStruct):
-    """What a device takes of a counter set while it is allocated."""
+    """What a device consumes of a counter set while it is allocated."""
 
     counter_set: str = ""
     counters: dict[str, Counter] = msgspec.field(default_factory=dict)
@@ -87,7 +87,7 @@ class DeviceCounterConsumption(ApiStruct):
 
 
 class DeviceTaint(ApiStruct):
-    """A reason not to allocate a device to whoever does not tolerate it."""
+    """A mark on a device that repels requests that do not tolerate it."""
 
     key: str = ""
     value: str = ""
@@ -96,7 +96,7 @@ class DeviceTaint(ApiStruct):
 
 
 class BasicDevice(ApiStruct):
-    """What v1beta1 says of a device, one level further in."""
+    """The fields of a device in v1beta1, where they are one level deeper."""
 
     attributes: dict[str, DeviceAttribute] = msgspec.field(default_factory=dict)
     capacity: dict[str, DeviceCapacity] = msgspec.field(default_factory=dict)
@@ -118,14 +118,14 @@ class Device(BasicDevice):
     basic: BasicDevice | None = None
 
     def flat(self) -> "Device":
-        """The device as v1 has it."""
+        """The device in the form of v1."""
         if self.basic is None:
             return self
         return Device(name=self.name, **msgspec.structs.asdict(self.basic))
 
 
 class ResourcePool(ApiStruct):
-    """The pool of a slice: all slices of its newest generation make it up."""
+    """The pool of a slice; it consists of all slices of its newest generation."""
 
     name: str = ""
     generation: int = 0
@@ -133,7 +133,7 @@ class ResourcePool(ApiStruct):
 
 
 class ResourceSliceSpec(ApiStruct):
-    """Devices of one driver that are reached from one node, from some, or from all."""
+    """Devices of one driver, reachable from one node, from some, or from all."""
 
     driver: str = ""
     pool: ResourcePool = ResourcePool()
@@ -158,7 +158,7 @@ class CELDeviceSelector(ApiStruct):
 
 
 class DeviceSelector(ApiStruct):
-    """Which devices will do."""
+    """Selects devices."""
 
     cel: CELDeviceSelector | None = None
 
@@ -171,7 +171,7 @@ class OpaqueDeviceConfiguration(ApiStruct):
 
 
 class DeviceClassConfiguration(ApiStruct):
-    """What a class tells drivers about its devices."""
+    """Parameters of a class for the drivers of its devices."""
 
     opaque: OpaqueDeviceConfiguration | None = None
 
@@ -185,13 +185,13 @@ class DeviceClassSpec(ApiStruct):
 
 
 class DeviceClass(KubeObject):
-    """A name for devices of a kind."""
+    """A named class of devices."""
 
     spec: DeviceClassSpec = DeviceClassSpec()
 
 
 class DeviceTaintSelector(ApiStruct):
-    """The devices that a rule taints; what is not given matches all."""
+    """The devices that a rule taints; an absent field matches all."""
 
     driver: str | None = None
     pool: str | None = None
@@ -199,7 +199,7 @@ class DeviceTaintSelector(ApiStruct):
 
 
 class DeviceTaintRuleSpec(ApiStruct):
-    """A taint, and the devices it is put on."""
+    """A taint, and the devices that get it."""
 
     device_selector: DeviceTaintSelector | None = None
     taint: DeviceTaint = DeviceTaint()

@@ -1,4 +1,4 @@
-"""Selectors: which labels a label selector selects, and which nodes a node selector does."""
+"""Selectors: which labels a label selector matches, and which nodes a node selector matches."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -47,7 +47,7 @@ _OPERATORS: Final = frozenset(
 
 
 class Selector(msgspec.Struct, frozen=True, cache_hash=True):
-    """A label selector in canonical form: selectors that say the same compare equal."""
+    """A label selector in canonical form: equivalent selectors compare equal."""
 
     requirements: tuple[Requirement, ...] = ()
     selects_nothing: bool = False
@@ -59,7 +59,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The keys of the labels that are looked at."""
+        """The label keys that it reads."""
         return frozenset(requirement.key for requirement in self.requirements)
 
     def matches(self, labels: Mapping[str, str]) -> bool:
@@ -67,7 +67,7 @@ class Selector(msgspec.Struct, frozen=True, cache_hash=True):
         return not self.selects_nothing and label_requirements.all_match(self.requirements, labels)
 
     def with_labels(self, labels: Mapping[str, str]) -> "Selector":
-        """Return the selector that asks for these labels too; nothing stays nothing."""
+        """Return the selector that requires these labels too; one that matches nothing stays so."""
         if self.selects_nothing or not labels:
             return self
         return _canonical((*self.requirements, *(_equals(k, v) for k, v in labels.items())))
@@ -92,12 +92,12 @@ def compile(selector: LabelSelector | None) -> Selector:
 
 
 def from_labels(labels: Mapping[str, str]) -> Selector:
-    """Return the selector that asks for equal labels, unchecked, as services have it."""
+    """Return the selector that requires equal labels, unchecked, as services have it."""
     return _canonical(_equals(key, value) for key, value in labels.items())
 
 
 def matches_labels(selector: LabelSelector | None, labels: Mapping[str, str]) -> bool:
-    """Say whether the labels are selected; whoever asks twice compiles once."""
+    """Say whether the labels match; to match many times, use `compile` once."""
     return compile(selector).matches(labels)
 
 

@@ -46,7 +46,7 @@ class ObjectReference(ApiStruct):
 
 
 class VolumeNodeAffinity(ApiStruct):
-    """The nodes a volume can be reached from."""
+    """The nodes that can reach a volume."""
 
     required: NodeSelector | None = None
 
@@ -121,7 +121,7 @@ class TopologySelectorTerm(ApiStruct):
 
 
 class StorageClass(KubeObject):
-    """How volumes of a class are made, where, and when they are bound."""
+    """How volumes of a class are provisioned, where, and when they are bound."""
 
     provisioner: str = ""
     parameters: dict[str, str] = msgspec.field(default_factory=dict)
@@ -151,13 +151,13 @@ class CSINodeSpec(ApiStruct):
 
 
 class CSINode(KubeObject):
-    """What a node can do with CSI volumes; named as the node."""
+    """The CSI drivers of the node of the same name."""
 
     spec: CSINodeSpec = CSINodeSpec()
 
 
 class CSIDriverSpec(ApiStruct):
-    """What a CSI driver needs of the cluster."""
+    """What a CSI driver requires of the cluster."""
 
     attach_required: bool | None = None
     storage_capacity: bool | None = None
@@ -201,7 +201,7 @@ class VolumeAttachmentStatus(ApiStruct):
 
 
 class VolumeAttachment(KubeObject):
-    """The wish that a volume be attached to a node, and its outcome."""
+    """A request to attach a volume to a node, and its outcome."""
 
     spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
     status: VolumeAttachmentStatus = VolumeAttachmentStatus()

@@ -100,7 +100,7 @@ class VolumeResourceRequirements(ApiStruct):
 
 
 class PersistentVolumeClaimSpec(ApiStruct):
-    """The volume a claim asks for, and the one it got."""
+    """The volume a claim requests, and the one it is bound to."""
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None
@@ -112,14 +112,14 @@ class PersistentVolumeClaimSpec(ApiStruct):
 
 
 class PersistentVolumeClaimTemplate(ApiStruct):
-    """The claim made for a pod's ephemeral volume."""
+    """The claim created for a pod's ephemeral volume."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
 class EphemeralVolume(ApiStruct):
-    """A volume whose claim lives and dies with the pod."""
+    """A volume whose claim exists as long as the pod."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 

@@ -1,8 +1,8 @@
 """Workloads with claims for devices.
 
-Every node has eight devices, in a pool of its own: GPUs, or, where two kinds are to be on one PCIe
-root, four GPUs and four NICs. The claims are there before the first pod arrives; those for extended
-resources are made with the decision, and stay in flight.
+Every node has eight devices, in a pool of its own: GPUs, or, for workloads that need two kinds on
+one PCIe root, four GPUs and four NICs. The claims exist before the first pod arrives. Those for
+extended resources are created with the decision, and stay in flight.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ ROOT: Final = "resource.kubernetes.io/pcieRoot"
 SHARERS: Final = 8
 """How many pods use a claim that is shared."""
 CLASSES: Final = 50
-"""How many extended resources there are, each of a class of its own; all select any GPU."""
+"""The number of extended resources, each with a class of its own; all classes select any GPU."""
 
 
 def claim_name(kind: str, index: int) -> str:
@@ -37,7 +37,7 @@ def claim_name(kind: str, index: int) -> str:
 
 
 def extended_resource(index: int) -> str:
-    """The extended resource that the index-th pod asks for."""
+    """The extended resource that the index-th pod requests."""
     return f"example.com/gpu-{index % CLASSES}"
 
 
@@ -59,7 +59,7 @@ def device_objects(kind: str, nodes: int, pods: int) -> Iterator[KubeObject]:
 
 
 def complete_claims(cache: Cache, cycle: Cycle) -> None:
-    """Take the claims that an attempt has reserved as written, as PreBind would."""
+    """Store the claims that an attempt reserved, as PreBind would."""
     state = cycle.state.get("DynamicResources")
     if state is None:
         return

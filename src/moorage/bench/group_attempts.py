@@ -26,7 +26,7 @@ from moorage.scheduler.placement import Placement, place, unplace
 
 
 def group_directory(profiles: Mapping[str, Profile], pods: Sequence[Pod]) -> Directory:
-    """The groups that pods name, each of which needs all of them; empty for other workloads."""
+    """The groups that pods name, each of which needs all of its pods; empty for other workloads."""
     groups = Directory(profiles)
     sizes = Counter(pod.labels[POD_GROUP_LABEL] for pod in pods if POD_GROUP_LABEL in pod.labels)
     groups.in_use = bool(sizes)
@@ -57,7 +57,7 @@ class GroupAttempts:
         self._preemption = preemption
 
     def decide(self, rng: random.Random) -> list[str]:
-        """One attempt at one group: the node of each of its pods, or nothing for each."""
+        """One attempt at one group: the node of each of its pods, or "" for each."""
         popped = self._queue.pop(0.0)
         group = None if popped is None else self._groups.of(popped.info.pod)
         if popped is None or group is None:

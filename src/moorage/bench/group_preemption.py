@@ -1,4 +1,4 @@
-"""Room for whole groups on a full cluster: victims are found, and take their time to leave."""
+"""Makes room for whole groups on a full cluster: finds victims, which leave only later."""
 
 import random
 from typing import Final
@@ -23,11 +23,11 @@ from moorage.scheduler.feature import Features
 from moorage.scheduler.profiles import Profiles
 
 TOGETHER: Final = 10
-"""The victims of so many groups leave at once; until then nodes stay promised."""
+"""The victims of this many groups leave at once; until then their nodes stay nominated."""
 
 
 class GroupPreemption:
-    """Makes room for groups, which take their places once their victims have left."""
+    """Makes room for groups, which are placed when their victims have left."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class GroupPreemption:
         self._waiting = 0
 
     def make_room(self, group: Group, members: list[QueuedPod]) -> list[str]:
-        """The nodes that the pods of a group are promised; none where nobody's leaving helps."""
+        """The nodes for which the pods of a group are nominated; empty if no eviction helps."""
         units = victim_search.line_up(
             self._cache, self._groups, group, group.priority, Budgets(()), None
         )

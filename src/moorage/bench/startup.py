@@ -37,7 +37,7 @@ class _List(msgspec.Struct):
 
 
 def measure_startup(nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int) -> Startup:
-    """Read lists of nodes and running pods as API servers send them; decide about one pod."""
+    """Read lists of nodes and running pods as API servers send them, and decide one pod."""
     raw_nodes = _encoded([workload_kinds.raw_node("basic", index) for index in range(nodes)])
     raw_pods = _encoded([_running(index, nodes) for index in range(pods)])
     profile = next(iter(profiles.values()))

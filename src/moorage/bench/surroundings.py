@@ -1,11 +1,11 @@
-"""What happens beside attempts in some workloads: volumes, gated pods, storms of changes.
+"""What happens besides attempts in some workloads: volumes, gated pods, storms of changes.
 
-`volumes`  every pod has a claim that is bound to a volume of its own, and nodes limit volumes
-           (so has every pod of `volumepreemption`)
+`volumes`  every pod has a claim that is bound to its own volume, and nodes limit volumes (the same
+           holds for `volumepreemption`)
 `gated`    twice as many pods wait behind a gate, and a pod ends after every attempt
-`storm`    as many pods fit nowhere, and ten nodes are heard of after every attempt
-`leaving`  as many pods wait, each with labels of its own, and a pod ends after every attempt
-`seeking`  as many pods wait, each for a label to be near, and every pod that was placed is heard of
+`storm`    as many pods fit nowhere, and ten nodes are updated after every attempt
+`leaving`  as many pods wait, each with its own labels, and a pod ends after every attempt
+`seeking`  as many pods wait, each for a pod with a certain label, and each placed pod is an event
 """
 
 from typing import Any, Final
@@ -24,11 +24,11 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 
 DRIVER: Final = "csi.example.com"
 UPDATES: Final = 10
-"""How many nodes report after every attempt of a storm."""
+"""How many nodes are updated after every attempt of a storm."""
 
 
 def furnish(kind: str, cache: Cache, nodes: int, pods: int) -> None:
-    """Put what a workload's pods refer to in the cache."""
+    """Put the objects that a workload's pods refer to in the cache."""
     if kind not in workload_kinds.VOLUME_KINDS:
         return
     for index in range(nodes):
@@ -61,7 +61,7 @@ def _made(kind: type[Any], name: str, namespace: str = "", **fields: Any) -> Any
 
 
 def crowd(kind: str, cache: Cache, queue: SchedulingQueue, pods: int) -> None:
-    """Fill the queue with pods that nobody is to attempt."""
+    """Fill the queue with pods that are not attempted."""
     if kind == "gated":
         for index in range(2 * pods):
             waiting = workload_kinds.bystander(index, {"schedulingGates": [{"name": "wait"}]})
@@ -86,7 +86,7 @@ def _refuse(queue: SchedulingQueue, cache: Cache, pod: Pod, plugin: str) -> None
 
 
 def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn: int) -> None:
-    """What is heard of between one attempt and the next."""
+    """Apply the events between one attempt and the next."""
     if kind in ("gated", "leaving"):
         node = cache.node_of(decided.uid)
         if node is not None:
@@ -106,7 +106,7 @@ def disturb(kind: str, cache: Cache, queue: SchedulingQueue, decided: Pod, turn:
 
 
 def _placed(pod: Pod, node: str) -> Pod:
-    """The pod as an API server tells of it."""
+    """The bound pod, as an API server sends it."""
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 

@@ -33,11 +33,11 @@ from moorage.scheduler.queue_order import queue_for
 
 
 class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of output. `p99_ms` and `max_ms` are of single attempts, which hold the loop: of
-    one pod or, where there are `gangs`, of a whole one. `gangs_scheduled` are those placed whole.
+    """One line of output. `p99_ms` and `max_ms` are of single attempts, which block the loop: of
+    one pod or, with `gangs`, of a whole gang. `gangs_scheduled` are those placed completely.
 
-    `pods_per_s` counts from popping a pod to assuming it; what it takes to read and queue pods
-    before is in `enqueue_ms_per_pod`.
+    `pods_per_s` counts from popping a pod to assuming it. The time to read and queue a pod before
+    that is in `enqueue_ms_per_pod`.
     """
 
     kind: str
@@ -61,7 +61,7 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Bench(NamedTuple):
-    """A cluster with pods waiting."""
+    """A cluster with waiting pods."""
 
     kind: str
     cache: Cache
@@ -71,11 +71,11 @@ class Bench(NamedTuple):
     groups: Directory
     start_s: float
     whole: Directory | None = None
-    """Groups that are there already, and leave as a whole."""
+    """Groups on the cluster that can only be evicted as a whole."""
 
 
 def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -> Bench:
-    """Build the cluster and make the pods."""
+    """Build the cluster and create the pods."""
     cache = Cache()
     began = time.perf_counter()
     for node in workload_kinds.nodes(kind, nodes):
@@ -101,7 +101,7 @@ def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -
 def measure_throughput(
     kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int
 ) -> Throughput:
-    """Decide about every pod once, and tell how long that took."""
+    """Decide every pod once, and measure how long that takes."""
     bench = prepare(kind, nodes, pods, profiles)
     rng = random.Random(seed)
     placed: Counter[str] = Counter()
@@ -154,7 +154,7 @@ def _group_attempts(bench: Bench, rng: random.Random) -> GroupAttempts:
 
 
 def _enqueue(bench: Bench) -> float:
-    """Work out what each pod asks for and queue it; the seconds that took."""
+    """Compute each pod's requests and queue it; returns the seconds that took."""
     began = time.perf_counter()
     for pod in bench.pods:
         bench.queue.add(bench.cache.info(pod), 0.0)
@@ -162,7 +162,7 @@ def _enqueue(bench: Bench) -> float:
 
 
 def _decide(bench: Bench, rng: random.Random) -> str:
-    """One attempt; the node's name, or nothing where none fits."""
+    """One attempt; returns the node's name, or "" if none fits."""
     queued = bench.queue.pop(0.0)
     if queued is None:
         raise LookupError("the queue ran dry")
@@ -184,7 +184,7 @@ def _decide(bench: Bench, rng: random.Random) -> str:
 
 
 def _make_room(bench: Bench, queued: QueuedPod, nominated: Nominated) -> None:
-    """Victims leave at once and the pod is placed; or they stay, and the node is promised to it."""
+    """Remove the victims and place the pod; or keep the victims, and nominate the node for it."""
     if bench.kind == workload_kinds.NOMINATED:
         bench.cache.nominations.put(queued.info, nominated.node)
         return
@@ -196,7 +196,7 @@ def _make_room(bench: Bench, queued: QueuedPod, nominated: Nominated) -> None:
 
 
 def _churn(bench: Bench, index: int) -> None:
-    """A pod ends, and a node goes and comes back relabelled."""
+    """End a pod, and remove and re-add a node with another label."""
     table = bench.cache.table
     ended = bench.pods[index // 2]
     bench.cache.remove_pod(ended.uid)

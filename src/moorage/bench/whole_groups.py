@@ -13,11 +13,11 @@ from moorage.gang.directory import Directory
 from moorage.gang.disruption_units import DisruptionUnits
 
 MEMBERS: Final = 8
-"""Pods of a group, each on a node of its own; the same eight nodes for four groups."""
+"""Pods of a group, each on its own node; four groups share the same eight nodes."""
 
 
 def settle(cache: Cache, profile: Profile, nodes: int) -> Directory:
-    """Put four pods on each node, and have preemption know which of them leave together."""
+    """Put four pods on each node, and tell preemption which of them leave together."""
     groups = Directory()
     groups.in_use = True
     for index in range(4 * nodes):

@@ -1,7 +1,7 @@
 """The workloads that throughput is measured on.
 
-Nodes have 32 cores, 256 GiB, room for 110 pods, and stand in 3 zones. Pod i carries the label
-app = a(i mod 10); in gangs, eight pods in a row make a group.
+Nodes have 32 cores, 256 GiB and room for 110 pods, in 3 zones. Pod i has the label app = a(i mod
+10). In gangs, eight consecutive pods make a group.
 """
 
 from collections.abc import Callable, Iterator
@@ -31,9 +31,9 @@ GANG_PREEMPTION: Final = "gangpreemption"
 VOLUME_PREEMPTION: Final = "volumepreemption"
 DISRUPTION: Final = "disruption"
 PREEMPTION_KINDS: Final = ("preemption", NOMINATED, GANG_PREEMPTION, VOLUME_PREEMPTION)
-"""On a cluster full of pods of low priority, four to a node."""
+"""Kinds on a cluster full of pods of low priority, four to a node."""
 VOLUME_KINDS: Final = ("volumes", VOLUME_PREEMPTION)
-"""Each pod has a volume of its own."""
+"""Kinds where each pod has its own volume."""
 
 
 def nodes(kind: str, count: int) -> Iterator[Node]:
@@ -69,12 +69,12 @@ def raw_pod(kind: str, index: int) -> Raw:
 
 
 def resident(index: int, node: str) -> Pod:
-    """A pod that is there before the first arrives, four to a node."""
+    """A pod that is on its node before the first pod arrives, four to a node."""
     return decode_as(raw_resident(index, node), Pod)
 
 
 def raw_resident(index: int, node: str) -> Raw:
-    """The same, as an API server sends it."""
+    """The same pod, as an API server sends it."""
     raw = _raw(index, {"cpu": "8", "memory": "60Gi"})
     raw["metadata"] |= {"name": f"resident-{index}", "uid": f"resident-{index}"}
     raw["spec"] |= {"nodeName": node, "priority": LOW}
@@ -83,14 +83,14 @@ def raw_resident(index: int, node: str) -> Raw:
 
 
 def bystander(index: int, spec: Raw, cpu: str = "1") -> Pod:
-    """A pod that is queued before the first arrives, and is not to be attempted."""
+    """A pod that is queued before the first pod arrives, and is not attempted."""
     raw = _raw(index, {"cpu": cpu, "memory": "1Gi"}, spec)
     raw["metadata"] |= {"name": f"bystander-{index}", "uid": f"bystander-{index}"}
     return decode_as(raw, Pod)
 
 
 def ordinal_bystander(index: int) -> Pod:
-    """One that keeps to the zones of its like, with labels of its own, as a StatefulSet's have."""
+    """One that spreads over zones among pods with its own labels, as a StatefulSet's do."""
     constraint = {
         "maxSkew": 1,
         "topologyKey": ZONE,
@@ -105,7 +105,7 @@ def ordinal_bystander(index: int) -> Pod:
 
 
 def seeking_bystander(index: int) -> Pod:
-    """One that has to be near a pod which carries a label that no other is looking for."""
+    """One that must be near a pod with a label that no other pod looks for."""
     term = {"topologyKey": ZONE, "labelSelector": {"matchLabels": {"name": f"sought-{index}"}}}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return bystander(index, {"affinity": {"podAffinity": required}})
@@ -170,12 +170,12 @@ def _preemption(index: int) -> Raw:
 
 
 def _disrupting(index: int) -> Raw:
-    """Needs a node to itself, which pods of four groups have to leave."""
+    """Needs a node to itself, from which pods of four groups must be evicted."""
     return _raw(index, {"cpu": "28", "memory": "10Gi"}, {"priority": HIGH})
 
 
 def _pinned(index: int) -> Raw:
-    """For one node only, as pods of a DaemonSet are."""
+    """Fits only one node, as pods of a DaemonSet do."""
     field = {"key": "metadata.name", "operator": "In", "values": [f"node-{index}"]}
     terms = {"nodeSelectorTerms": [{"matchFields": [field]}]}
     required = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
@@ -183,14 +183,14 @@ def _pinned(index: int) -> Raw:
 
 
 def _with_port(index: int) -> Raw:
-    """One of ten ports of the node, which only one pod there can have."""
+    """Uses one of ten host ports, each of which one pod per node can have."""
     raw = _varied(index)
     raw["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 8000 + index % 10}]
     return raw
 
 
 def _gpu(index: int) -> Raw:
-    """Every fourth pod wants GPUs of a model and tolerates their taint."""
+    """Every fourth pod requests GPUs of a model and tolerates their taint."""
     if index % 4:
         return _varied(index)
     model = {"key": "accelerator", "operator": "In", "values": ["a100", "h100"]}
@@ -202,14 +202,14 @@ def _gpu(index: int) -> Raw:
 
 
 def _member(index: int) -> Raw:
-    """Eight pods in a row are a group."""
+    """Eight consecutive pods are a group."""
     raw = _varied(index)
     raw["metadata"]["labels"][POD_GROUP_LABEL] = f"gang-{index // GROUP_SIZE}"
     return raw
 
 
 def _preempting_member(index: int) -> Raw:
-    """Eight pods in a row are a group; each needs a node to itself, and a port that they share."""
+    """Eight consecutive pods are a group; each needs a node to itself, and a host port."""
     number = index // GROUP_SIZE
     raw = _raw(index, {"cpu": "28", "memory": "10Gi"}, {"priority": HIGH})
     raw["metadata"]["labels"][POD_GROUP_LABEL] = f"gang-{number}"
@@ -236,19 +236,19 @@ def _volume_of(index: int) -> Raw:
 
 
 def _preempting_with_volume(index: int) -> Raw:
-    """Nothing but room is short, but there are rules about pods on the node."""
+    """Only resources are short, but there are rules about pods on the node."""
     raw, spread = _preemption(index), _spread(index)["spec"]["topologySpreadConstraints"]
     return raw | {"spec": raw["spec"] | {"topologySpreadConstraints": spread} | _volume_of(index)}
 
 
 def _claiming(kind: str, index: int) -> Raw:
-    """A claim of its own, or one of which several pods make use."""
+    """Uses a claim of its own, or one that several pods share."""
     entry = {"name": "devices", "resourceClaimName": claim_name(kind, index)}
     return _varied(index, {"resourceClaims": [entry]})
 
 
 def _extended(index: int) -> Raw:
-    """A device by the name of one of many extended resources."""
+    """Requests a device by the name of one of many extended resources."""
     return _raw(index, {"cpu": "100m", "memory": "500Mi", extended_resource(index): "1"})
 
 
@@ -284,7 +284,7 @@ _POD: Final[dict[str, Callable[[int], Raw]]] = {
 }
 
 KINDS: Final = tuple(_POD)
-"""Every kind, the five that kube-scheduler is compared on first."""
+"""Every kind; the first five are those compared with kube-scheduler."""
 
 STARTUP: Final = "startup"
-"""Not a workload: reading a cluster of running pods, up to the first decision."""
+"""Not a workload: reads a cluster of running pods, up to the first decision."""

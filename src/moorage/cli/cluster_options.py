@@ -1,4 +1,4 @@
-"""The cluster that `simulate`, `explain`, `capacity` and `whatif` are about: files, a live one."""
+"""Which cluster `simulate`, `explain`, `capacity` and `whatif` read: files, or a live one."""
 
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
@@ -51,12 +51,12 @@ CLUSTER_OPTIONS: Final = (
 
 
 def with_cluster_options(command: F) -> F:
-    """A command with the options that say which cluster it is about."""
+    """A command with the options that choose a cluster."""
     return with_options(CLUSTER_OPTIONS, command)
 
 
 class ManifestCommand(click.Command):
-    """A command whose `--validate` may be written as kubectl's is: `--validate=false`."""
+    """A command that accepts `--validate=false`, as kubectl does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, [_AS_KUBECTL.get(each, each) for each in args])
@@ -71,7 +71,7 @@ _AS_KUBECTL: Final = {
 
 
 class Given(NamedTuple):
-    """The objects of a cluster, and how its pods are scheduled, with the policies among them."""
+    """The objects of a cluster, and the configuration, with the policies among the objects."""
 
     objects: list[Manifest]
     loaded: Loaded
@@ -79,12 +79,12 @@ class Given(NamedTuple):
     policies: list[SchedulingPolicy]
 
     def with_policies(self, loaded: Loaded) -> Loaded:
-        """Another configuration, with the same policies in force."""
+        """Another configuration, with the same policies applied."""
         return _with_policies(loaded, self.policies)
 
 
 class ClusterChoice(NamedTuple):
-    """What was given on the command line."""
+    """The options that choose a cluster."""
 
     paths: tuple[str, ...]
     context: str = ""
@@ -98,11 +98,11 @@ class ClusterChoice(NamedTuple):
 
     @property
     def is_live(self) -> bool:
-        """Whether a cluster is read, beside files or alone."""
+        """Whether a live cluster is read, with or without files."""
         return bool(not self.paths or self.context or self.kubeconfig)
 
     def read(self) -> Given:
-        """Everything that was named; what was left out, or has no effect, is said."""
+        """Read everything given; warns of what was left out or has no effect."""
         known = plugin_files.load_plugins(self.plugins)
         loaded = read_configuration(self.config, known)
         warn(no_effect.unused_plugins(self.plugins, loaded.configuration))
@@ -115,14 +115,14 @@ class ClusterChoice(NamedTuple):
         return Given(kept, _with_policies(loaded, policies), known, policies)
 
     def objects(self) -> list[Manifest]:
-        """Every object of the cluster, as it is written; what was left out is said."""
+        """Every object of the cluster, as written; warns of what was left out."""
         skipped: list[str] = []
         found = select_readable(self._found(skipped), skipped)
         warn(skipped)
         return found
 
     def namespace(self) -> str:
-        """The namespace of the context; that of files is the default one."""
+        """The namespace of the context; for files, the default one."""
         return self._selected().namespace if self.is_live else ""
 
     def simulated(
@@ -132,7 +132,7 @@ class ClusterChoice(NamedTuple):
         observers: Sequence[Any] = (),
         tap_of: TapOf | None = None,
     ) -> Simulation:
-        """The cluster once everything in it was scheduled."""
+        """The cluster after everything in it was scheduled."""
         guard = given.loaded.moorage.plugin_guard
         settings = given.loaded.configuration, given.known, self.seed, guard
         return simulate(
@@ -145,9 +145,9 @@ class ClusterChoice(NamedTuple):
         )
 
     def source(self) -> Source:
-        """The cluster to ask about: as it stands, or once everything in it was scheduled.
+        """The cluster to ask about: as it is, or after everything in it was scheduled.
 
-        What is odd about it, and what went wrong, is said.
+        Warns of what is odd about it, and of what went wrong.
         """
         given = self.read()
         if not self.paths or self.as_is:
@@ -172,7 +172,7 @@ class ClusterChoice(NamedTuple):
 
 
 def say_of_run(ran: Simulation) -> None:
-    """Warn of what is odd about manifests, and of what went wrong while they were scheduled."""
+    """Warn of odd manifests, and of what went wrong while they were scheduled."""
     refused = (f"{whose}: {why}" for whose, why in ran.refused)
     warn([*ran.warnings, *refused, *ran.notes, *dict.fromkeys(ran.errors)])
 

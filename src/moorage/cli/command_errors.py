@@ -1,9 +1,9 @@
-"""How a command ends when something is wrong: one line that says what, and an exit code.
+"""How a command ends on an error: one line that tells what is wrong, and an exit code.
 
-1. A file cannot be read or written, or what is in it is nested too deeply: 2. (Commands say what
-   else is wrong with their input themselves, with `exit_on_bad_input`.)
-2. Standard output is closed or full: 2; a reader that has seen enough, as `head`: quietly, 1.
-3. Anything else is a fault of ours: the line says where, MOORAGE_DEBUG=1 shows the rest; 1.
+1. A file cannot be read or written, or its contents are nested too deeply: 2. (Commands report
+   other faults of their input themselves, with `exit_on_bad_input`.)
+2. Standard output is closed or full: 2. A reader that has read enough, such as `head`: 1, silently.
+3. Anything else is a bug of ours: the line tells where, MOORAGE_DEBUG=1 shows the traceback; 1.
 """
 
 import os
@@ -31,7 +31,7 @@ def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
 
 
 class RootGroup(LazyGroup):
-    """The command that all others belong to; no traceback gets past it."""
+    """The root command; it lets no traceback through."""
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
         if not args and "args" not in kwargs:

@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors in what the user gave, and in plugins, into messages on standard error."""
+    """Turn errors in the user's input, and in plugins, into messages on standard error."""
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,7 +40,7 @@ def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
 
 
 def given_options(names: Container[str]) -> dict[str, str]:
-    """Of these parameters, the options that were given to the command that runs, by name."""
+    """The options among these parameters that the user gave to the running command, by name."""
     ran = click.get_current_context()
     return {
         each.name: each.opts[0]
@@ -50,7 +50,7 @@ def given_options(names: Container[str]) -> dict[str, str]:
 
 
 def warn(lines: Iterable[str]) -> None:
-    """Say what the user should know, on standard error, each in one line."""
+    """Print warnings on standard error, each in one line."""
     for line in lines:
         click.echo(f"warning: {' '.join(line.split())}", err=True)
 
@@ -61,7 +61,7 @@ PORT: Final = click.IntRange(min=0, max=65535)
 
 
 class AddressType(click.ParamType[str]):
-    """Where to listen: an IP address, a name of this host, or nothing for everywhere."""
+    """An address to listen on: an IP address, a name of this host, or "" for all addresses."""
 
     name = "address"
 
@@ -121,7 +121,7 @@ LIVE_CLUSTER: Final = (
         help="Read the live cluster of this kubeconfig. [default: $KUBECONFIG; ~/.kube/config]",
     ),
 )
-"""Which live cluster a command reads; both are None where not given."""
+"""Which live cluster a command reads; both are None if not given."""
 
 PLUGIN: Final = click.option(
     "--plugin",
@@ -156,7 +156,7 @@ CERTIFICATE: Final = (
 
 
 def log_options(verbosity: str) -> tuple[Any, ...]:
-    """How much to say, `verbosity` tells, and in what form."""
+    """The options for the amount of logging, described by `verbosity`, and for its format."""
     return (
         click.option(
             "-v",

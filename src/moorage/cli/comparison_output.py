@@ -1,4 +1,4 @@
-"""Comparisons on the terminal: KPIs side by side, and what differs."""
+"""Comparisons on the terminal: KPIs side by side, and differences."""
 
 import shlex
 import sys
@@ -47,12 +47,12 @@ _BY_RESOURCE: Final = (
 
 
 def write_json(data: dict[str, Any]) -> None:
-    """Data to process."""
+    """Write data as JSON."""
     click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 def write_comparison(found: Comparison, output: str) -> None:
-    """A comparison, and who gained and who lost, as a table or as data."""
+    """Write a comparison, with winners and losers, as a table or as JSON."""
     changes = workload_changes(found)
     if output == "json":
         write_json(
@@ -69,13 +69,13 @@ def write_comparison(found: Comparison, output: str) -> None:
 
 
 def print_comparison(found: Comparison) -> None:
-    """A table to read."""
+    """Print a comparison as a table."""
     console = Console(width=None if sys.stdout.isatty() else 140)
     console.print(_table(found))
 
 
 def say_what_failed(found: Comparison) -> bool:
-    """Tell every error once, on standard error, with its configuration; whether there was one."""
+    """Print every error once, with its configuration; returns whether there was one."""
     errors = dict.fromkeys(
         f"{outcome.name}: {error}"
         for outcome in found.configurations
@@ -87,7 +87,7 @@ def say_what_failed(found: Comparison) -> bool:
 
 
 def shown_kpis(found: Comparison) -> list[tuple[str, str]]:
-    """The KPIs that a reader is shown, by path and in words: those that say something here."""
+    """The KPIs to show, by path and in words: those that have a value here."""
     first = found.configurations[0]
     paths = list(SHOWN)
     for group, label in _BY_RESOURCE:
@@ -102,7 +102,7 @@ def shown_kpis(found: Comparison) -> list[tuple[str, str]]:
 
 
 def kpi_rows(found: Comparison) -> list[dict[str, Any]]:
-    """The same KPIs with the interval of each configuration, as a dashboard shows them."""
+    """The same KPIs with the interval of each configuration, for a dashboard."""
     return [
         {
             "kpi": label,
@@ -116,7 +116,7 @@ def kpi_rows(found: Comparison) -> list[dict[str, Any]]:
 
 
 def _bound(outcome: Outcome, path: str, side: str) -> float | None:
-    """An end of an interval; of a single run, the value itself."""
+    """An end of an interval; for a single run, the value itself."""
     found = outcome.intervals.get(path)
     if found is None:
         return None
@@ -162,7 +162,7 @@ def _gap(difference: Difference | None) -> Text:
 
 
 def number(value: float | None) -> str:
-    """A number as people read it."""
+    """A number in readable form."""
     if value is None:
         return "-"
     if value == int(value) and abs(value) < 1e15:
@@ -173,7 +173,7 @@ def number(value: float | None) -> str:
 def write_report(
     found: Comparison, question: str, candidates: Sequence[Candidate], path: str
 ) -> None:
-    """Write the page."""
+    """Write the HTML report."""
     command = shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]])
     context = ReportContext(question, tuple(candidates), command, tuple(shown_kpis(found)))
     page.write_report(found, context, path)

@@ -1,4 +1,4 @@
-"""`moorage config`: look at a configuration without running it."""
+"""`moorage config`: check a configuration without running it."""
 
 import click
 

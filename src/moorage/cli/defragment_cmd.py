@@ -1,4 +1,4 @@
-"""`moorage defragment`: which few pods to move so that idle GPUs can be used."""
+"""`moorage defragment`: which few pods to evict so that idle GPUs can be used."""
 
 import sys
 from typing import Any

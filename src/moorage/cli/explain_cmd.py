@@ -1,4 +1,4 @@
-"""`moorage explain`: why a pod is where it is, or why it waits and what would help."""
+"""`moorage explain`: why a pod is on its node, or why it waits and what would help."""
 
 import sys
 from pathlib import Path
@@ -21,7 +21,7 @@ from moorage.explain.sources import full_name
 _OF_THE_PRESENT: Final = frozenset(
     {"server", "token_file", "authority", "insecure", "context", "kubeconfig", "as_is", "seed"}
 )
-"""Parameters of a cluster as it is now."""
+"""The parameters that describe a current cluster."""
 
 
 @click.command("explain", cls=ManifestCommand, short_help="Say why a pod waits or is where it is.")
@@ -112,7 +112,7 @@ def _show(told: Explanation, output: str) -> None:
 def _of_the_past(
     folder: str, at: str, pod: str, namespace: str, given: dict[str, Any]
 ) -> Explanation:
-    """A pod explained as a recording has it; without one, the pod of the attempt."""
+    """Explain a pod in a recording; without a pod, the pod of the attempt."""
     if not (folder and at):
         raise InputError(["--recording DIR and --at ATTEMPT go together"])
     if given_now := given_options(_OF_THE_PRESENT).values():
@@ -123,7 +123,7 @@ def _of_the_past(
 
 
 def _files_and_pod(paths: tuple[str, ...], pod: str) -> tuple[tuple[str, ...], str]:
-    """The manifests, and the pod: the last word, where --pod does not name it."""
+    """The manifests, and the pod: the last argument, unless --pod names it."""
     if pod:
         return paths, pod
     if not paths:

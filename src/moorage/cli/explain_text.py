@@ -1,4 +1,4 @@
-"""An explanation for people: what happened, why, and what would help."""
+"""An explanation as text: what happened, why, and what would help."""
 
 from rich.console import Console
 from rich.table import Table
@@ -8,7 +8,7 @@ from moorage.explain.explanation import Explanation
 
 
 def print_explanation(told: Explanation, console: Console) -> None:
-    """Print what is known of a pod, the answer first."""
+    """Print what is known about a pod, the answer first."""
     if told.state == "placed":
         _print_placed(told, console)
     else:

@@ -27,7 +27,7 @@ def render_stanza(options: ExtenderOptions, profile: Profile) -> str:
 
 
 def stanza(options: ExtenderOptions, profile: Profile) -> dict[str, Any]:
-    """One extender: a verb for each thing that the plugins can be asked."""
+    """One extender: a verb for each question that the plugins can answer."""
     found: dict[str, Any] = {"urlPrefix": options.url.rstrip("/") or _own_url(options)}
     verbs = out_of_tree_plugins.served_verbs(profile) + (["bind"] if options.serve_bind else [])
     found.update({f"{verb}Verb": verb for verb in verbs})

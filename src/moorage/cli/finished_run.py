@@ -1,4 +1,4 @@
-"""A finished run on a dashboard: the cluster as it ended and what was decided, until Ctrl-C."""
+"""A finished run on a dashboard: the final cluster and all decisions, until Ctrl-C."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ LOOPBACK: Final = "127.0.0.1"
 
 
 class FinishedRun:
-    """Observes a run, and shows it when it is over."""
+    """Observes a run, and serves it when it is over."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -31,7 +31,7 @@ class FinishedRun:
 
     @property
     def observers(self) -> tuple[Any, ...]:
-        """Who has to hear of every attempt."""
+        """The observers to notify of every attempt."""
         return self._metrics, self._records
 
     def serve(
@@ -40,7 +40,7 @@ class FinishedRun:
         explain: Explain | None = None,
         kpis: Sequence[dict[str, Any]] = (),
     ) -> None:
-        """Serve a scheduler whose time has ended, until Ctrl-C."""
+        """Serve a scheduler whose run has ended, until Ctrl-C."""
         self._metrics.follow(scheduler)
         ended = scheduler.clock.now()
         sources = scheduler_sources(
@@ -56,7 +56,7 @@ class FinishedRun:
         self.serve_sources(sources._replace(compare=compared))
 
     def serve_sources(self, sources: Sources) -> None:
-        """Serve whatever these show, until Ctrl-C."""
+        """Serve these sources, until Ctrl-C."""
         try:
             asyncio.run(_serve(self._port, sources, self._metrics))
         except ListenerError as error:

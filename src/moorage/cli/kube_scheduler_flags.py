@@ -1,7 +1,7 @@
-"""kube-scheduler's own flags, for manifests and habits that name them.
+"""kube-scheduler's own flags, for manifests and habits that use them.
 
-Every flag of kube-scheduler v1.37 is accepted, and the ones of older versions that people still
-type. Those that cannot mean anything here are in `WITHOUT_EFFECT`, each with the reason.
+Every flag of kube-scheduler v1.37 is accepted, and those of older versions that people still type.
+Flags that cannot have a meaning here are in `WITHOUT_EFFECT`, each with the reason.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,14 +35,14 @@ WITHOUT_EFFECT: Final[Mapping[str, str]] = {
     "log-file": "the log goes to standard error",
     "port": "there is no insecure port: --http-port serves this machine",
 }
-"""Flags that are accepted and do nothing, each with what happens instead."""
+"""Flags that are accepted without effect, each with what happens instead."""
 
 NO_GATE: Final = "docs/parity.md says what is done"
 
 SILENT: Final = frozenset(
     {"logtostderr", "log-flush-frequency", "disable-http2-serving", "permit-address-sharing"}
 )
-"""Of those, the ones whose meaning is what happens anyway."""
+"""Those among them that ask for what happens anyway."""
 
 BOOLEANS: Final = frozenset(
     {
@@ -64,7 +64,7 @@ BOOLEANS: Final = frozenset(
 
 
 class DurationType(click.ParamType[Any]):
-    """A duration as Go writes it."""
+    """A duration in Go's format."""
 
     name = "duration"
 
@@ -78,7 +78,7 @@ class DurationType(click.ParamType[Any]):
 
 
 class ListType(click.ParamType[Any]):
-    """Texts with commas between them."""
+    """Texts separated by commas."""
 
     name = "strings"
 
@@ -87,7 +87,7 @@ class ListType(click.ParamType[Any]):
 
 
 class GatesType(click.ParamType[Any]):
-    """Feature gates: `Name=true` with commas between them."""
+    """Feature gates: `Name=true`, separated by commas."""
 
     name = "gates"
 
@@ -109,7 +109,7 @@ BOOLS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
-"""Go's ways to write a bool."""
+"""Go's spellings of a bool."""
 
 DURATION: Final = DurationType()
 GATES: Final = GatesType()
@@ -117,14 +117,14 @@ LIST: Final = ListType()
 
 
 class FlagCommand(click.Command):
-    """A command whose arguments may be written as Go's flags are."""
+    """A command whose arguments may be written like Go's flags."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, list(map(from_go, args)))
 
 
 def from_go(argument: str) -> str:
-    """`--leader_elect`, `-v=2` and `--leader-elect` alone, as click wants them."""
+    """`--leader_elect`, `-v=2` and a bare `--leader-elect`, in click's form."""
     if argument.startswith("-v="):
         return f"--v={argument.removeprefix('-v=')}"
     if not argument.startswith("--") or argument == "--":
@@ -137,7 +137,7 @@ def from_go(argument: str) -> str:
 
 
 def without_effect(given: Mapping[str, Any]) -> list[str]:
-    """What to say about the flags given that do nothing."""
+    """Warnings about the given flags that have no effect."""
     found = []
     for name, instead in WITHOUT_EFFECT.items():
         value = given.get(name.replace("-", "_"))

@@ -1,4 +1,4 @@
-"""A click group whose commands are imported when they are run, and not before."""
+"""A click group whose commands are imported only when they are run."""
 
 import sys
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from moorage import garbage
 
 
 class LazyCommand(NamedTuple):
-    """Where a command is defined, and what the list of commands says of it."""
+    """The module of a command, and its line in the list of commands."""
 
     module: str
     attribute: str
@@ -26,7 +26,7 @@ class LazyCommand(NamedTuple):
 
 
 class LazyGroup(click.Group):
-    """Lists its commands from a table, so that help need not import what they run."""
+    """Lists its commands from a table, so that help imports none of them."""
 
     def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -10,8 +10,8 @@ from moorage.cli.command_errors import RootGroup
 from moorage.cli.lazy_group import LazyCommand
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-"""numpy would start a thread for each core as it is imported, and have it spin for work that no
-command of ours has."""
+"""numpy would start a thread for each core at import, which spins for work that none of our
+commands has."""
 
 
 def _command(name: str, short_help: str) -> LazyCommand:

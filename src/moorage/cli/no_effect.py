@@ -1,4 +1,4 @@
-"""Reports what was given and has no effect, with what would give it one."""
+"""Reports what was given without effect, and what would give it one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -11,7 +11,7 @@ _QUOTA_PLUGINS: Final = frozenset(("CapacityScheduling", "FairShare"))
 
 
 def unused_plugins(given: Iterable[str], configuration: SchedulerConfiguration) -> Iterator[str]:
-    """Plugins that were given with --plugin and are in no profile."""
+    """Warnings about plugins that were given with --plugin and are in no profile."""
     named = _enabled(configuration)
     for each in given:
         for plugin in plugin_files.plugin_classes(each):
@@ -25,7 +25,7 @@ def unused_plugins(given: Iterable[str], configuration: SchedulerConfiguration) 
 def unread_quotas(
     objects: Iterable[Manifest], configuration: SchedulerConfiguration
 ) -> Iterator[str]:
-    """ElasticQuotas that no profile reads."""
+    """Warnings about ElasticQuotas that no profile reads."""
     quotas = sum(each.kind == "ElasticQuota" for each in objects)
     if quotas and not _enabled(configuration) & _QUOTA_PLUGINS:
         yield (

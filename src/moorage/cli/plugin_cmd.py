@@ -1,4 +1,4 @@
-"""`moorage plugin`: begin one, look at those that are found, check one before it is used."""
+"""`moorage plugin`: create one, list those that are found, check one before it is used."""
 
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,7 @@ from moorage.scaffold.plugin_project import Names
 from moorage.testing import plugin_check
 
 _UNFOLDED: Final = 1000
-"""Columns of a table that no terminal shows: whoever reads it wants whole paths."""
+"""Columns of a table that goes to no terminal, so that paths are not folded."""
 
 
 @click.group("plugin", short_help="Write, list and check plugins.")
@@ -172,7 +172,7 @@ def check_command(plugin: str, args: str | None) -> None:
 
 
 def _given(args: str | None) -> str:
-    """Which arguments a plugin was made of, where a file holds them."""
+    """How a file gives the arguments of a plugin, if it holds them."""
     in_file = args is not None and not args.lstrip().startswith("{")
     return f" with --args {args}" if in_file else ""
 

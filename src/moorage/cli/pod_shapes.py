@@ -1,4 +1,4 @@
-"""The shapes of pods that a file holds: its pods, and a pod of everything in it that makes pods."""
+"""The shapes of pods in a file: its pods, and one pod of each workload in it."""
 
 import random
 from typing import Final
@@ -42,7 +42,7 @@ WORKLOADS: Final = frozenset(
 
 
 def read_shapes(file: str, validate: bool) -> list[Raw]:
-    """A pod for each shape, in the order of the file; what makes no pod is said."""
+    """A pod for each shape, in the order of the file; warns of objects that make no pod."""
     said: list[str] = []
     found = select_readable(manifest_files.read_manifests([file], said), said)
     kept, _ = split_measurements(each for each in found if not is_policy(each))
@@ -67,7 +67,7 @@ def read_shapes(file: str, validate: bool) -> list[Raw]:
 
 
 def _first_pods(cluster: MemoryCluster) -> dict[OwnerKey, Raw]:
-    """By what the file says of it: a pod itself, or the first pod of a workload."""
+    """Pods by their object in the file: the pod itself, or the first pod of a workload."""
     firsts: dict[OwnerKey, Raw] = {}
     for pod in pods_in(cluster):
         raw = cluster.read(PODS, pod.namespace, pod.name)
@@ -76,7 +76,7 @@ def _first_pods(cluster: MemoryCluster) -> dict[OwnerKey, Raw]:
 
 
 def _workload(cluster: MemoryCluster, pod: Raw) -> OwnerKey | None:
-    """Who controls a pod; of a ReplicaSet's pod, its Deployment if it has one."""
+    """The controller of a pod; for a ReplicaSet's pod its Deployment, if it has one."""
     owner = owner_key(pod)
     if owner is None or owner[0] != REPLICA_SETS.kind:
         return owner
@@ -85,7 +85,7 @@ def _workload(cluster: MemoryCluster, pod: Raw) -> OwnerKey | None:
 
 
 def _key(manifest: Manifest) -> OwnerKey:
-    """What a manifest is, or what controls it."""
+    """The key of a manifest itself, or of its controller."""
     namespace = manifest.raw["metadata"].get("namespace") or "default"
     kind, _, name = owner_key(manifest.raw) or (manifest.kind, "", manifest.name)
     return kind, namespace, name

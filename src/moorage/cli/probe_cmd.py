@@ -1,4 +1,4 @@
-"""`moorage probe`: measure how long it takes to other nodes, for NetworkLatencyPlugin."""
+"""`moorage probe`: measure latencies to other nodes, for NetworkLatencyPlugin."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ KUBELET_PORT = 10250
 
 
 class ProbeOptions(msgspec.Struct, frozen=True):
-    """What was given on the command line."""
+    """The options of the command."""
 
     node: str
     config_map: str

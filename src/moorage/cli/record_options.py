@@ -1,4 +1,4 @@
-"""`--record DIR`, `--record-keep` and `--anonymize`: what `run`, `simulate` and `shadow` share."""
+"""`--record DIR`, `--record-keep` and `--anonymize`, for `run`, `simulate` and `shadow`."""
 
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
 from moorage.scheduler.attempt import Tap, TapOf
 
-if TYPE_CHECKING:  # imported where something is recorded
+if TYPE_CHECKING:  # imported only if something is recorded
     from moorage.recording.entries import Configured
     from moorage.recording.retention import Retention
 
@@ -51,7 +51,7 @@ NOT_YET_ANONYMOUS: Final = (
     "pseudonyms keep the order of names, so all of them have to be known first"
 )
 WITH_NAMES: Final = ".with-names"
-"""What the name of the folder ends with, in which a recording is made that will be anonymous."""
+"""The suffix of the folder that holds a recording until it is anonymized."""
 BAD_KEEP: Final = "--record-keep {}: write a size, as 10GiB, or a length of time, as 48h"
 
 
@@ -68,7 +68,7 @@ class RecordTo(NamedTuple):
     keep: str = ""
 
     def retention(self) -> "Retention":
-        """How much to keep; InputError where that is neither a size nor a time."""
+        """How much to keep; raises InputError if the option is neither a size nor a time."""
         from moorage.recording.retention import Retention
 
         if not self.keep:
@@ -81,13 +81,13 @@ class RecordTo(NamedTuple):
         return Retention(size=size)
 
     def check(self) -> None:
-        """InputError where the options make no sense together."""
+        """Raise InputError if the options contradict each other."""
         if not self.folder and (self.anonymize or self.keep):
             raise InputError(["--record-keep and --anonymize: name a folder with --record DIR"])
 
 
 def _seconds(text: str) -> float:
-    """A length of time; 0 where it is none."""
+    """A duration in seconds; 0 if the text is none."""
     try:
         return Duration.parse(text).seconds
     except ValueError:
@@ -95,7 +95,7 @@ def _seconds(text: str) -> float:
 
 
 def _bytes(text: str) -> int:
-    """A size, as `10Gi` or `10GiB`; 0 where it is none."""
+    """A size in bytes, such as `10Gi` or `10GiB`; 0 if the text is none."""
     try:
         return quantity.value(text.removesuffix("B"))
     except ValueError:
@@ -106,19 +106,19 @@ NOT_RECORDED: Final = RecordTo()
 
 
 class Recordings:
-    """No recording is made."""
+    """The recordings of a command; this class makes none."""
 
     tap_of: TapOf | None = None
-    """What a scheduler is to be tapped by."""
+    """Creates the tap of a scheduler."""
 
     def applied(
         self, found: ConfigBundle, known: Mapping[str, type[Plugin]], plugins: Sequence[str] = ()
     ) -> None:
-        """A configuration takes over; `plugins` are the `--plugin` arguments."""
+        """A configuration became active; `plugins` are the `--plugin` arguments."""
 
 
 class RecordingTo(Recordings):
-    """A recording in a folder, after what is there already."""
+    """A recording in a folder, appended to what it holds already."""
 
     def __init__(self, folder: Path, failed: Callable[[str], None], kept: "Retention") -> None:
         from moorage.recording.journal import Journal
@@ -154,7 +154,7 @@ def _warn(line: str) -> None:
 
 @contextmanager
 def recording_to(given: RecordTo, say: Callable[[str], None] = _warn) -> Iterator[Recordings]:
-    """A recording for the length of a command, or none; what becomes of it is said."""
+    """A recording while a command runs, or none; tells what became of it."""
     given.check()
     if not given.folder:
         yield Recordings()
@@ -174,7 +174,7 @@ def recording_to(given: RecordTo, say: Callable[[str], None] = _warn) -> Iterato
 
 
 def _anonymize(folder: Path, target: Path, say: Callable[[str], None]) -> None:
-    """Leave the anonymous copy alone; where there is none, say so, and leave the original."""
+    """Keep only the anonymous copy; if it cannot be made, say so, and keep the original."""
     from moorage.recording.anonymous import anonymous_entries
     from moorage.recording.journal import write_recording
 

@@ -132,7 +132,7 @@ def replay_command(
 
 
 def _ignore(made: object) -> None:
-    """Nobody looks."""
+    """Ignore an attempt: no dashboard shows it."""
 
 
 def _compare(
@@ -152,7 +152,7 @@ def _compare(
 
 
 def yaml_of(manifests: Iterable[Manifest]) -> bytes:
-    """Manifests as documents of one file."""
+    """Manifests as the documents of one YAML file."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return b"".join(
         yaml.dump(each.raw, Dumper=dumper, sort_keys=False, explicit_start=True).encode()
@@ -161,7 +161,7 @@ def yaml_of(manifests: Iterable[Manifest]) -> bytes:
 
 
 def write_private(file: str, content: bytes) -> None:
-    """Write a file that its owner alone may read."""
+    """Write a file that only its owner may read."""
     try:
         made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with open(made, "wb") as target:

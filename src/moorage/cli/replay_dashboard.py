@@ -1,4 +1,4 @@
-"""A recording on a dashboard: the cluster where a replay stands, and the decisions up to it."""
+"""A recording on a dashboard: the cluster at a moment of a replay, and the decisions before it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,14 +24,14 @@ from moorage.scheduler.queue_order import queue_for
 
 
 class ReplayedRecords:
-    """Keeps attempts that were made again as decision records."""
+    """Keeps replayed attempts as decision records."""
 
     def __init__(self) -> None:
         self.records = DecisionRecords()
         self._tries: dict[str, int] = {}
 
     def made(self, made: Made) -> None:
-        """Keep one."""
+        """Keep one attempt."""
         entry, uid = made.entry, made.entry.uid
         self._tries[uid] = self._tries.get(uid, 0) + 1
         self.records.attempted(
@@ -52,7 +52,7 @@ class ReplayedRecords:
 
 
 def _chosen(made: Made, nominated: Nominated) -> Iterator[Evicted]:
-    """Who was to leave from then on; what the API server said to that is in no recording."""
+    """The victims chosen by an attempt; a recording has no answers to the evictions."""
     preemptor, leaving = made.info, made.cycle.shared.get(BEING_EVICTED, ())
     for victim in nominated.victims:
         if victim.is_terminating or victim.uid in leaving:
@@ -97,12 +97,12 @@ def _came_out(made: Made) -> dict[str, Any]:
 
 
 def serve_replay(replay: Replay, records: DecisionRecords, port: int) -> None:
-    """Serve the moment where a replay stands, until Ctrl-C."""
+    """Serve the current moment of a replay, until Ctrl-C."""
     FinishedRun(port).serve_sources(replay_sources(replay, records))
 
 
 def replay_sources(replay: Replay, records: DecisionRecords) -> Sources:
-    """What there is to see of a replay; who waits is queued in the order that plugins give."""
+    """The sources of a replay; waiting pods are queued in the order that plugins give."""
     by_key = {info.pod.key: info.pod for info in replay.pods.values()}
     now = replay.now
 

@@ -1,4 +1,4 @@
-"""How a replay came out, in words."""
+"""The result of a replay as text."""
 
 import datetime
 
@@ -9,7 +9,7 @@ from moorage.recording.play import Played, Stop
 
 
 def print_played(played: Played, console: Console) -> None:
-    """Say whether every decision was the same, or which was not."""
+    """Print whether every decision was the same, or which one differs."""
     if played.divergence is not None:
         _print_divergence(played.divergence, played.attempts, console)
     else:
@@ -22,7 +22,7 @@ def print_played(played: Played, console: Console) -> None:
 
 
 def print_attempt(stop: Stop, console: Console) -> None:
-    """Say which attempt a replay stands at, and how it came out then."""
+    """Print the attempt at which a replay stands, and its result then."""
     if stop.entry is None:
         return
     entry, pod = stop.entry, stop.replay.pods[stop.entry.uid].pod

@@ -207,7 +207,7 @@ def _listeners(options: RunOptions) -> list[Listener]:
 
 
 def _warn(loaded: SchedulerConfiguration, options: RunOptions) -> None:
-    """Deprecated flags; and two schedulers of one name, which would bind each other's pods."""
+    """Warn of deprecated flags, and of two schedulers of one name that bind the same pods."""
     for line in options.flags.warnings(loaded, file=options.configured):
         say(logging.WARNING, line)
     if not options.configured:

@@ -137,7 +137,7 @@ def run_options(command: F) -> F:
 
 
 def options_of(given: dict[str, Any]) -> RunOptions:
-    """What was given, by what it is about; flags without effect are said to have none."""
+    """The given options, by subject; warns of flags without effect."""
     for line in kube_scheduler_flags.without_effect(given):
         click.echo(f"warning: {line}", err=True)
     own: RunOptions = _struct(RunOptions, given)
@@ -150,6 +150,6 @@ def options_of(given: dict[str, Any]) -> RunOptions:
 
 
 def _struct(struct: Any, given: dict[str, Any]) -> Any:
-    """A struct of the options that bear its fields' names; the rest are its defaults."""
+    """A struct from the options with the names of its fields; other fields keep their defaults."""
     names = [field.name for field in msgspec.structs.fields(struct)]
     return struct(**{name: given[name] for name in names if given.get(name) is not None})

@@ -1,4 +1,4 @@
-"""A progress bar of the runs of a sweep; only on a terminal."""
+"""A progress bar for the runs of a sweep; only on a terminal."""
 
 from types import TracebackType
 

@@ -1,4 +1,4 @@
-"""What `moorage run` answers over HTTP; imported when its server opens, for it brings aiohttp."""
+"""The HTTP endpoints of `moorage run`; imported when its server opens, because it needs aiohttp."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Shown(NamedTuple):
-    """What there is to be seen of a run."""
+    """What a run shows over HTTP."""
 
     metrics: Metrics
     logs: Logs
@@ -42,7 +42,7 @@ async def serve_run(
     kubeconfig: str,
     shown: Shown,
 ) -> None:
-    """Serve, for as long as the process lasts."""
+    """Serve for as long as the process lasts."""
 
     def pages(health: Health) -> "Dashboard | None":
         return _dashboard(process, health, options, kubeconfig, shown)
@@ -64,7 +64,7 @@ def _dashboard(
 ) -> "Dashboard | None":
     if not options.dashboard:
         return None
-    from moorage.app.run_dashboard import run_dashboard  # few look
+    from moorage.app.run_dashboard import run_dashboard  # few use it
 
     return run_dashboard(
         process,
@@ -78,7 +78,7 @@ def _dashboard(
 
 
 def _questions(process: RunProcess, options: RunOptions, kubeconfig: str) -> dict[str, Question]:
-    """The questions that are answered: none, unless they are enabled."""
+    """The questions that are answered; none unless they are enabled."""
     if not (options.enable_explain or options.enable_whatif):
         return {}
     answers, found = _answers(process, options, kubeconfig), dict[str, Question]()
@@ -90,7 +90,7 @@ def _questions(process: RunProcess, options: RunOptions, kubeconfig: str) -> dic
 
 
 def _explain(process: RunProcess, options: RunOptions, kubeconfig: str) -> "Explain | None":
-    """Who explains pods to those who look at the dashboard: nobody, unless that is enabled."""
+    """Explains pods for the dashboard; None unless explanations are enabled."""
     if not options.enable_explain:
         return None
     answers = _answers(process, options, kubeconfig)
@@ -98,7 +98,7 @@ def _explain(process: RunProcess, options: RunOptions, kubeconfig: str) -> "Expl
 
 
 def _answers(process: RunProcess, options: RunOptions, kubeconfig: str) -> "LiveAnswers":
-    from moorage.explain.live_answers import LiveAnswers  # few ask, and all would wait for it
+    from moorage.explain.live_answers import LiveAnswers  # few use it, and it imports slowly
     from moorage.explain.process_answers import ProcessAnswers, cluster_options
 
     beside = ProcessAnswers(

@@ -1,4 +1,4 @@
-"""The scenario side of `moorage simulate`: one run in virtual time, and its KPIs."""
+"""The scenario mode of `moorage simulate`: one run in virtual time, and its KPIs."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -48,16 +48,16 @@ OF_MANIFESTS: Final = {
     "strict": _AS_WRITTEN,
     "validate": _AS_WRITTEN,
 }
-"""Parameters of `moorage simulate` that mean nothing to tables and scenarios, and what to do."""
+"""Parameters of `moorage simulate` without meaning for tables and scenarios, and the remedy."""
 
 
 def is_scenario(paths: Sequence[str]) -> bool:
-    """Whether what was named is a scenario, and not manifests."""
+    """Whether the given paths are a scenario, and not manifests."""
     return len(paths) == 1 and scenario_file.is_scenario(paths[0])
 
 
 def refuse_options_of_manifests(output: str) -> None:
-    """Raise an InputError that names every option given that would have no effect."""
+    """Raise an InputError that names every given option that would have no effect."""
     given = given_options(OF_MANIFESTS)
     problems = [f"{option}: {OF_MANIFESTS[name]}" for name, option in given.items()]
     if output == "wide":
@@ -78,9 +78,9 @@ def play(
     shown: "FinishedRun | None" = None,
     record: RecordTo = NOT_RECORDED,
 ) -> int:
-    """Play a scenario once, and write what came of it; `shown` is served afterwards.
+    """Play a scenario once and write its result; `shown` is served afterwards.
 
-    The answer is the exit code.
+    Returns the exit code.
     """
     record.check()
     scenario = read_scenario(paths[0] if paths else None, nodes, pods)

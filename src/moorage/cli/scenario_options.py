@@ -1,4 +1,4 @@
-"""What `simulate`, `compare` and `tune` share: scenarios, configurations, seeds, workers."""
+"""Options of `simulate`, `compare` and `tune`: scenarios, configurations, seeds, workers."""
 
 import os
 import sys
@@ -50,14 +50,14 @@ ON: Final = click.option(
 
 @contextmanager
 def executor_for(on: str | None, workers: int, scenario: Scenario) -> Iterator[Executor | None]:
-    """Where runs are made: on this machine's cores, or on a Dask cluster."""
+    """Where runs are executed: on this machine's cores, or on a Dask cluster."""
     chosen = dask_executor(on) if on else sweep.local_executor(workers, scenario)
     with chosen as executor:
         yield executor
 
 
 def read_seeds(text: str) -> list[int]:
-    """`10` is 1 to 10, `5-8` is 5 to 8, `1,3,9` is those."""
+    """`10` means 1 to 10, `5-8` means 5 to 8, `1,3,9` means those three."""
     try:
         if "," in text:
             found = [int(part) for part in text.split(",") if part.strip()]
@@ -74,7 +74,7 @@ def read_seeds(text: str) -> list[int]:
 
 
 def read_scenario(path: str | None, nodes: str | None, pods: str | None) -> Scenario:
-    """The scenario that was named, by a file or by tables."""
+    """The scenario given by a file or by tables."""
     if path and not (nodes or pods):
         return read_scenario_file(path)
     if nodes and pods and not path:
@@ -83,7 +83,7 @@ def read_scenario(path: str | None, nodes: str | None, pods: str | None) -> Scen
 
 
 def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[Candidate]:
-    """The configurations to try, checked, with their warnings said."""
+    """The configurations to try, checked; prints their warnings."""
     found = read_candidates(configs, plugins)
     for candidate in found:
         candidate.load()
@@ -93,9 +93,9 @@ def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[
 
 
 def refuse_nothing_done(made: Mapping[str, Sequence[RunResult]]) -> None:
-    """One clear line where a configuration has scheduled nothing, or no run was finished.
+    """Raise a clear error if a configuration scheduled nothing, or no run was finished.
 
-    A plugin that raised is to blame with the exit code of a failure, not of bad input.
+    If a plugin raised, the exit code is that of a failure, not of bad input.
     """
     if not any(made.values()):
         raise InputError(["interrupted before the first run was done: there is nothing to tell"])
@@ -115,7 +115,7 @@ def _placed(result: RunResult) -> int:
 
 
 def with_all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Several options, in this order."""
+    """A decorator that adds several options, in this order."""
 
     def add(command: Any) -> Any:
         for option in reversed(options):

@@ -26,6 +26,6 @@ SERVE: Final = (
 
 
 def refuse_port_without(flag: str) -> None:
-    """Raise an InputError where a port was given: nothing is served."""
+    """Raise an InputError if a port was given although nothing is served."""
     if given_options({"http_port"}):
         raise InputError([f"--http-port: nothing is served without {flag}"])

@@ -1,4 +1,4 @@
-"""Asks a running Moorage a question over HTTPS, with a token that the API server knows."""
+"""Asks a running Moorage a question over HTTPS, with a token that the API server accepts."""
 
 import asyncio
 import ssl
@@ -16,7 +16,7 @@ from moorage.tls_trust import trusting
 
 T = TypeVar("T")
 SECONDS: Final = 330.0
-"""A little longer than the longest question may take there."""
+"""A little longer than the server's limit for the longest question."""
 _SWITCHES: Final = {"/debug/explain": "--enable-explain", "/debug/whatif": "--enable-whatif"}
 SERVER_OPTIONS: Final = (
     click.option("--server", default="", metavar="URL", help="Ask a running Moorage, over HTTPS."),
@@ -38,17 +38,17 @@ SERVER_OPTIONS: Final = (
 
 _OF_A_SERVER: Final = frozenset({"token_file", "authority", "insecure"})
 _OF_A_CLUSTER: Final = frozenset({"context", "kubeconfig", "as_is", "config", "plugins", "seed"})
-"""Parameters of a cluster that is read here."""
+"""Parameters for a cluster that this process reads itself."""
 _ITS_OWN: Final = "--server asks about a cluster and a configuration of its own: leave out one"
 
 
 def with_server_options(command: F) -> F:
-    """A command with the options that name a running Moorage."""
+    """A command with the options that choose a running Moorage."""
     return with_options(SERVER_OPTIONS, command)
 
 
 class RunningServer(NamedTuple):
-    """Where a scheduler serves, what to show there, and whom to trust."""
+    """The address of a running scheduler, the token to send, and the CA to trust."""
 
     url: str
     token_file: str = ""
@@ -56,7 +56,7 @@ class RunningServer(NamedTuple):
     insecure: bool = False
 
     def ask(self, path: str, body: dict[str, Any], answer: type[T]) -> T:
-        """POST a question; an InputError says why there is no answer."""
+        """POST a question; raises an InputError if there is no answer."""
         headers, trust = self._headers(), self._trust()
         try:
             status, text = asyncio.run(self._post(path, body, headers, trust))
@@ -105,7 +105,7 @@ class RunningServer(NamedTuple):
 def asked_server(
     paths: Sequence[str], url: str, token_file: str, authority: str, insecure: bool
 ) -> RunningServer | None:
-    """The running Moorage to ask, None without --server; what would have no effect is refused."""
+    """The running Moorage to ask, None without --server; refuses options without effect."""
     if not url:
         given = given_options(_OF_A_SERVER).values()
         problems = [f"{option}: it goes with --server URL" for option in given]

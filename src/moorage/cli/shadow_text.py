@@ -1,4 +1,4 @@
-"""A shadow's findings on the terminal."""
+"""The findings of a shadow as text."""
 
 import click
 from rich.console import Console
@@ -16,13 +16,13 @@ MOST_SHOWN = 10
 
 
 def progress_line(shadow: Shadow) -> None:
-    """How things stand, in a line per configuration on standard error."""
+    """Print the current state, a line per configuration, on standard error."""
     for tally in shadow.tallies.values():
         click.echo(one_step(data_of(tally)), err=True)
 
 
 def print_findings(found: Findings) -> None:
-    """Everything, to read."""
+    """Print all findings."""
     console = Console(highlight=False)
     for line in verdict(found):
         console.print(line, soft_wrap=True)

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from moorage.dashboard.sources import Explain
 
 _WIDTH = 160
-"""Of tables that go to a file or a pipe."""
+"""The width of tables that go to a file or a pipe."""
 _MANY_PODS = 1000
-"""From so many on, freeing what a run holds takes long enough to be noticed."""
+"""From this many pods on, freeing the objects of a run takes noticeably long."""
 _NARROWEST = 40
-"""A terminal that says it is narrower folds lines by itself; a table would lose columns."""
+"""The least width of tables. A narrower terminal folds lines; a narrower table loses columns."""
 
 
 @click.command(
@@ -187,7 +187,7 @@ def simulate_command(
 
 
 def _finished_run(port: int) -> "FinishedRun":
-    """Who shows the run on a dashboard; few ask, and all would wait for its modules."""
+    """Serves the run on a dashboard; imported late, because few use it and it imports slowly."""
     from moorage.cli.finished_run import FinishedRun
 
     return FinishedRun(port)
@@ -195,7 +195,7 @@ def _finished_run(port: int) -> "FinishedRun":
 
 def _explain(ran: Simulation) -> "Explain":
     """Explains pods of a finished run, as `moorage explain` would."""
-    from moorage.explain.sources import from_simulation  # few ask, and all would wait for it
+    from moorage.explain.sources import from_simulation  # few use it, and it imports slowly
 
     source = from_simulation(ran)
 
@@ -215,7 +215,7 @@ def _exit_code(told: Report, fail_on_pending: bool) -> int:
 
 
 def _selected(told: Report, only: str | None, namespace: str | None, node: str | None) -> Report:
-    """The report of some pods and nodes alone."""
+    """The report, reduced to some pods and nodes."""
     pods = tuple(
         pod
         for pod in told.pods

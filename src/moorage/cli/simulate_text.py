@@ -1,4 +1,4 @@
-"""What `moorage simulate` prints: a summary that fits a screen, tables, or CSV."""
+"""The output of `moorage simulate`: a summary that fits a screen, tables, or CSV."""
 
 import csv
 import io
@@ -17,11 +17,11 @@ from moorage.simulate.simulation_report import NodeReport, PodReport, Report, Re
 _BAR: Final = 10
 _SHARE: Final = len(" 100%")
 _GAP: Final = 2
-"""Between columns."""
+"""Spaces between columns."""
 _SHORT: Final = 24
-"""So many pods, and so many nodes, are listed unasked."""
+"""Up to this many pods, and nodes, are listed by default."""
 _MOST_LINES: Final = 12
-"""So many reasons, or evictions, the summary tells."""
+"""The most reasons, and evictions, in the summary."""
 
 
 def print_report(report: Report, console: Console, *, wide: bool = True) -> None:
@@ -37,7 +37,7 @@ def print_report(report: Report, console: Console, *, wide: bool = True) -> None
 
 
 def print_errors(report: Report, console: Console) -> None:
-    """Print what went wrong, a line for each thing, and why the run was ended if it was."""
+    """Print the errors of a run, one per line, and why it was ended early, if it was."""
     say_errors(report.errors, console)
     if report.gave_up and report.nodes:
         _say(console, f"error: the run was ended: {report.gave_up}", "red")
@@ -105,7 +105,7 @@ def _print_totals(report: Report, console: Console, wide: bool) -> None:
 
 
 def _shares(report: Report) -> list[str]:
-    """How much of each resource is requested, over all nodes."""
+    """The requested share of each resource, over all nodes."""
     requested: Counter[str] = Counter()
     offered: Counter[str] = Counter()
     for node in report.nodes:
@@ -165,7 +165,7 @@ def _width_of_names(nodes: Sequence[NodeReport]) -> int:
 
 
 def _fitting(names: Sequence[str], width: int, least: int) -> list[str]:
-    """The first of the resources that have room beside each other, and one at least."""
+    """The first resources that fit beside each other, at least one."""
     ends = accumulate(_GAP + max(len(_title(name)), least) for name in names)
     return [name for name, end in zip(names, ends, strict=True) if end <= width or name == names[0]]
 
@@ -183,7 +183,7 @@ def _use(node: NodeReport, name: str) -> ResourceUse:
 
 
 def _bar(use: ResourceUse, signs: str, length: int) -> Text:
-    """How much is requested: a bar of that length, and per cent."""
+    """The requested share: a bar of that length, and a percentage."""
     if not use.allocatable:
         return Text("-", style="dim")
     filled = max(0, min(length, round(use.share * length)))
@@ -193,7 +193,7 @@ def _bar(use: ResourceUse, signs: str, length: int) -> Text:
 
 
 def csv_text(report: Report) -> str:
-    """A line per pod, with a header: for spreadsheets."""
+    """One line per pod, with a header, for spreadsheets."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(("namespace", "pod", "owner", "state", "node", "score", "attempts", "message"))

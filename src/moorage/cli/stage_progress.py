@@ -1,4 +1,4 @@
-"""A progress bar of the stages of a command, on a terminal, once they take longer than a second."""
+"""A progress bar for the stages of a command, on a terminal, once they take over a second."""
 
 import sys
 import threading
@@ -22,7 +22,7 @@ SCHEDULING: Final = "scheduling pods"
 
 
 def terminal_bar(timing: ProgressColumn) -> Progress:
-    """A bar on standard error that vanishes when it is done; none where that is no terminal."""
+    """A bar on standard error that disappears when it is done; hidden if that is no terminal."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -35,7 +35,7 @@ def terminal_bar(timing: ProgressColumn) -> Progress:
 
 
 class StageProgress:
-    """Stages of a command, on standard error; the last counts pods as they are first attempted."""
+    """Stages of a command, on standard error; the last stage counts pods at their first attempt."""
 
     def __init__(self, first: str) -> None:
         self._bar = terminal_bar(TimeElapsedColumn())
@@ -60,7 +60,7 @@ class StageProgress:
             self._bar.stop()
 
     def begin(self, pods: int) -> None:
-        """So many pods are about to be scheduled."""
+        """This many pods are about to be scheduled."""
         self._bar.update(self._task, description=SCHEDULING, total=pods, completed=0)
 
     def attempted(self, attempt: Attempt) -> None:

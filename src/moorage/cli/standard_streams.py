@@ -1,4 +1,4 @@
-"""Standard output and error where they are closed, full, or cannot encode every character."""
+"""Standard output and error if they are closed, full, or cannot encode every character."""
 
 import errno
 import os
@@ -18,7 +18,7 @@ _UNWRITABLE: Final = {
 
 
 def prepare_streams() -> None:
-    """Occupy what is closed, and lose no sign that the encoding does not have."""
+    """Open closed streams, and escape characters that the encoding lacks."""
     sys.stdout = sys.stdout or _closed_stream(1)
     sys.stderr = sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
@@ -28,7 +28,7 @@ def prepare_streams() -> None:
 
 
 def _closed_stream(descriptor: int) -> TextIO:
-    """A stream that refuses what is written; no file opened later takes its number."""
+    """A stream that refuses writes; it keeps the descriptor from being reused by another file."""
     opened = os.open(os.devnull, os.O_RDONLY)
     if opened != descriptor:
         os.dup2(opened, descriptor)
@@ -42,7 +42,7 @@ def _nowhere() -> TextIO:
 
 @contextmanager
 def stdout_to_stderr() -> Iterator[None]:
-    """What plugins print goes to standard error: standard output is for what was asked for."""
+    """Redirect what plugins print to standard error; standard output is for results."""
     kept = sys.stdout
     sys.stdout = sys.stderr
     try:
@@ -52,15 +52,15 @@ def stdout_to_stderr() -> Iterator[None]:
 
 
 def flush_output() -> None:
-    """Write what is still held back, here, where it can be said that it failed."""
+    """Flush standard output here, where a failure can be reported."""
     sys.stdout.flush()
 
 
 def exit_on_unwritable(error: OSError) -> None:
-    """Say why the output cannot be written; nothing more is written to it."""
+    """Report why the output cannot be written, and write nothing more to it."""
     said = _UNWRITABLE.get(error.errno or 0, f"cannot be written: {error.strerror}")
     nowhere = _nowhere()
-    with suppress(OSError):  # what it holds back is tried again when it is dropped
+    with suppress(OSError):  # its buffer is flushed again when it is dropped
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
     sys.stdout = nowhere
     print(f"error: standard output {said}", file=sys.stderr)

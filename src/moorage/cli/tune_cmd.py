@@ -1,4 +1,4 @@
-"""`moorage tune`: weights and arguments searched on some seeds, and judged on others."""
+"""`moorage tune`: searches weights and arguments on some seeds, and judges them on others."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

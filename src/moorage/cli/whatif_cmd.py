@@ -1,4 +1,4 @@
-"""`moorage whatif`: what becomes of a cluster if it is changed."""
+"""`moorage whatif`: what happens to a cluster if it is changed."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -100,8 +100,8 @@ def whatif_command(
 
 
 def _start(choice: ClusterChoice, named: Mapping[str, str]) -> Start:
-    """The cluster that scenarios start from; their configurations, and what named them, are read
-    before it is scheduled."""
+    """The cluster that scenarios start from. Their configurations, and the files that name them,
+    are read before it is scheduled."""
     found = choice.read()
     configured = {
         file: found.with_policies(read_configuration(file, found.known, option))
@@ -118,7 +118,7 @@ def _flags(
     scaled: tuple[str, ...],
     config: str,
 ) -> Changes | None:
-    """The scenario that flags make; None without any."""
+    """The scenario of the flags; None without any flag."""
     if not any((added, drained, removed, zones, scaled, config)):
         return None
     return Changes(

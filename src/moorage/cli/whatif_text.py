@@ -1,4 +1,4 @@
-"""What-if answers for people: one line per scenario, then what becomes of whom."""
+"""What-if answers as text: one line per scenario, then the details of each."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -11,7 +11,7 @@ from moorage.explain.what_if_answer import WhatIfAnswer
 from moorage.kpi.meter import Moment
 
 SHOWN: Final = 10
-"""How many pods of each kind are named; the rest are counted."""
+"""How many pods of each kind are named; the others are counted."""
 
 
 def print_answers(answers: list[WhatIfAnswer], console: Console) -> None:

@@ -1,7 +1,7 @@
-"""What each node is and holds, as columns of one entry per row of the node table.
+"""Facts and usage of each node, as columns with one entry per row of the node table.
 
-Nothing here runs unless somebody looks: `catch_up` follows the table's log. Each change of a row
-gets a revision of its own, so that a viewer is described by one number, whatever he has missed.
+Nothing here runs unless somebody looks: `steps` follows the table's log. Each change of a row gets
+its own revision, so one number tells what a viewer has missed.
 """
 
 import sys
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 Rows = NDArray[np.int64]
 CHUNK: Final = 32
 MOST_LABEL_VALUES: Final = 100
-"""Labels of more values than that are no use to group by."""
+"""A label with more values than this is not offered for grouping."""
 MEASURES: Final = (
     "pods",
     "allocation",
@@ -39,17 +39,17 @@ MEASURES: Final = (
     "price",
 )
 MEASURED_EVERY: Final = 8
-"""After how many looks what is measured on nodes is asked for again."""
+"""Measurements are read again after this many looks."""
 _NO_DEVICES: Final = NodeDevices()
 UNKNOWN: Final = float("nan")
-"""Written as null."""
+"""Written as null in JSON."""
 
 
 class ClusterColumns:
     """Columns by row of the table; `order` are the rows that hold nodes.
 
-    `revision` is that of the last change of any row; `layout` grows where nodes come, go, or move
-    to another zone or pool: whoever was sent rows by position has to start afresh.
+    `revision` is that of the last change of any row. `layout` is incremented when nodes come, go,
+    or move to another zone or pool; viewers that were sent rows by position then start again.
     """
 
     def __init__(self, cache: Cache, measured: NodeMeasures = NO_MEASURES) -> None:
@@ -59,7 +59,7 @@ class ClusterColumns:
         self._devices: list[NodeDevices] = []
         self._log: Follower[int] = Follower()
         self._stale: OrderedDict[int, None] = OrderedDict()
-        """Rows to be looked at, those that changed first before the others."""
+        """Rows to read again, in the order in which they changed."""
         self._nodes: list[Node | None] = []
         self.facts: list[NodeFacts] = []
         self.tenants: list[str] = []
@@ -71,7 +71,7 @@ class ClusterColumns:
         self.label_values: dict[str, set[str]] = {}
 
     def steps(self, most: int = sys.maxsize) -> Iterator[int]:
-        """Take in so many of the rows that changed, some at a time; yields how many."""
+        """Read at most `most` changed rows again, in chunks; yields the length of each chunk."""
         self._look()
         while self._stale and most > 0:
             number = min(CHUNK, most, len(self._stale))
@@ -84,7 +84,7 @@ class ClusterColumns:
         self._looks += 1
 
     def _measure(self) -> Iterator[int]:
-        """Take in what no log tells of: readings of feeds, and prices."""
+        """Read what no log reports: measurements of feeds, and prices."""
         table, rows = self._cache.table, np.arange(len(self.facts))
         for _ in self._measured.read(table):
             yield 0
@@ -101,7 +101,7 @@ class ClusterColumns:
         return self._order
 
     def changed_since(self, revision: int, most: int) -> tuple[Rows, int, bool]:
-        """Rows that changed after a revision, longest ago first; up to which; whether all."""
+        """At most `most` rows changed after a revision, oldest first; the last revision; if all."""
         rows = np.flatnonzero(self.revisions > revision)
         if len(rows) <= most:
             return rows, self.revision, True
@@ -141,7 +141,7 @@ class ClusterColumns:
         columns: dict[str, Floats],
         seen: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Write values; rows where one is new, or that were `seen` to change, get a revision."""
+        """Write values. Rows with a new value, or marked in `seen`, get a revision."""
         changed = np.zeros(len(rows), dtype=bool) if seen is None else seen
         for name, values in columns.items():
             column = self.measures[name]
@@ -176,7 +176,7 @@ class ClusterColumns:
                 values.add(value)
 
     def _take_tenant(self, row: int) -> bool:
-        """The namespace whose pods ask for the most CPU of a node."""
+        """Store the namespace whose pods request the most CPU of a node; whether it changed."""
         asked: dict[str, int] = {}
         for info in self._cache.table.pods[row].values():
             namespace = info.cls.namespace

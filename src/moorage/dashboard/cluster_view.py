@@ -1,4 +1,4 @@
-"""All nodes as JSON, by columns: everything at once, or the rows that changed."""
+"""All nodes as JSON, by columns: all rows at once, or the rows that changed."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -16,22 +16,22 @@ from moorage.dashboard.pod_verdicts import Verdicts
 from moorage.dashboard.slices import Later, at_once, between_attempts, sliced
 
 MOST_ROWS: Final = 400
-"""Rows in one delta; those left go with the next."""
+"""Rows in one delta; the next delta has the rest."""
 SNAPSHOT_ROWS: Final = 2000
-"""Who lacks more than that is told to fetch all anew."""
+"""A viewer with more missing rows than this is told to fetch everything again."""
 AskVerdicts = Callable[[], Verdicts]
 _ENCODE: Final = msgspec.json.Encoder().encode
 
 
 class ClusterCursor(NamedTuple):
-    """What a viewer has been sent."""
+    """The state that a viewer has been sent."""
 
     layout: int
     revision: int
 
 
 class ClusterView:
-    """Answers what is asked of the nodes."""
+    """Answers requests for nodes."""
 
     def __init__(
         self, cache: Cache, later: Later = at_once, measured: NodeMeasures = NO_MEASURES
@@ -41,15 +41,15 @@ class ClusterView:
         self.columns = ClusterColumns(cache, measured)
 
     async def catch_up(self) -> None:
-        """Take in what changed since somebody looked last."""
+        """Read all rows that have changed since the last look."""
         await sliced(self._later, self.columns.steps())
 
     async def catch_up_some(self) -> None:
-        """Take in as much of it as one delta holds, however much changes."""
+        """Read at most as many changed rows as one delta holds."""
         await sliced(self._later, self.columns.steps(MOST_ROWS))
 
     async def whole(self, label: str = "", ask: AskVerdicts | None = None) -> bytes:
-        """Every node; `ask` tells what each says of a pod."""
+        """Every node; with `ask`, also what each node's filters say of a pod."""
         await self.catch_up()
         head, taken = await between_attempts(self._later, lambda: self._read(label, ask))
         parts = []
@@ -74,11 +74,11 @@ class ClusterView:
         return head, taken
 
     def cursor(self) -> ClusterCursor:
-        """Where a viewer begins who fetches all now."""
+        """The state of a viewer that fetches everything now."""
         return ClusterCursor(self.columns.layout, self.columns.revision)
 
     def since(self, seen: ClusterCursor) -> tuple[dict[str, Any] | None, ClusterCursor]:
-        """What a viewer lacks, if anything, and what he has been sent with it."""
+        """The changes since a viewer's state (None if there are none), and its new state."""
         columns = self.columns
         if seen.layout != columns.layout:
             return {"snapshot": True}, self.cursor()

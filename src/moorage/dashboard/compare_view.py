@@ -11,7 +11,7 @@ def _none() -> list[dict[str, Any]]:
 
 
 class CompareSource(NamedTuple):
-    """Whatever there is to compare; each is asked when somebody looks."""
+    """What there is to compare; each part is read when somebody looks."""
 
     canaries: Rows = _none
     shadow: Callable[[], dict[str, Any] | None] = lambda: None
@@ -21,7 +21,7 @@ class CompareSource(NamedTuple):
     kpis: Rows = _none
 
     def page(self) -> dict[str, Any]:
-        """Everything at once."""
+        """All comparisons."""
         return {
             "canaries": self.canaries(),
             "shadow": self.shadow(),
@@ -33,7 +33,7 @@ class CompareSource(NamedTuple):
 
 
 def canary_row(shown: dict[str, Any]) -> dict[str, Any]:
-    """One canary, of what `/configz` tells of it."""
+    """One canary, from its entry in `/configz`."""
     compared = shown["comparison"]
     return {
         "profile": shown["schedulerName"],

@@ -3,12 +3,12 @@
 | path below /dashboard/ | answers |
 |---|---|
 | | the page; page/FILE its files |
-| api/about | which process this is, and what it can be asked |
+| api/about | which process this is, and which questions it answers |
 | api/cluster | every node, by columns |
 | api/cluster?pod=NS/NAME | the same, and what each node says of that pod |
-| api/node/NAME | one node: its room, its pods, what it refuses |
-| api/queue | who waits, where and why |
-| api/pod/NS/NAME | one pod: its attempts; with ?explain=1 why here, why not there |
+| api/node/NAME | one node: its room, its pods, and which waiting pods it refuses |
+| api/queue | which pods wait, where and why |
+| api/pod/NS/NAME | one pod and its attempts; with ?explain=1 why this node and no other |
 | api/decisions | the last attempts, rates, steps, timeline |
 | api/compare | canaries, a shadow, generations, plugins, KPIs |
 | api/health | checks, leader, watches, feeds, alerts |
@@ -45,7 +45,7 @@ Answer = Callable[[web.Request], Awaitable[Any]]
 
 
 class Dashboard:
-    """One page and its views; `routes` are hung into a server."""
+    """One page and its views; a server adds `routes`."""
 
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
@@ -77,7 +77,7 @@ class Dashboard:
         self.viewers = self._stream.viewers
 
     def routes(self) -> list[web.RouteDef]:
-        """Everything that is served."""
+        """All routes of the dashboard."""
         views: Mapping[str, Answer] = {
             "about": self._about,
             "cluster": self._get_cluster,
@@ -97,7 +97,7 @@ class Dashboard:
         ]
 
     def close(self) -> None:
-        """Let every viewer go: the server stops."""
+        """End all streams: the server stops."""
         self.viewers.close()
 
     async def _about(self, request: web.Request) -> Any:
@@ -133,7 +133,7 @@ class Dashboard:
 
 
 def _as_json(answer: Answer) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    """A handler that says in plain words what is wrong with a question."""
+    """A handler that answers faults of a request in plain text."""
 
     async def get(request: web.Request) -> web.StreamResponse:
         try:

@@ -1,4 +1,4 @@
-"""When attempts ended, how, and how long they took: columns over the decision records."""
+"""Times, results and durations of attempts: columns over the decision records."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -26,7 +26,7 @@ class DecisionColumns:
         self._placed = np.zeros(0, dtype=bool)
 
     def catch_up(self) -> None:
-        """Take in what was recorded since."""
+        """Read the records added since the last call."""
         found = self._records.outlines(self._taken)
         if not len(found.numbers):
             return
@@ -36,13 +36,13 @@ class DecisionColumns:
         self._placed = np.concatenate((self._placed, found.placed))[-most:]
 
     def rates(self, now: float) -> dict[str, float | None]:
-        """Attempts per second of the last seconds, and how long the last thousand took."""
+        """Attempts per second over the last seconds, and durations of the last thousand."""
         recent = int((self._times > now - RATE_SECONDS).sum())
         p50, p99 = quantiles(self._ms[-1000:], 0.5, 0.99)
         return {"per_s": round(recent / RATE_SECONDS, 1), "p50_ms": p50, "p99_ms": p99}
 
     def timeline(self, begin: float | None = None, end: float | None = None) -> list[Any]:
-        """How many were placed and refused, over time, in at most so many buckets."""
+        """Numbers of placed and refused attempts over time, in a limited number of buckets."""
         times = self._times
         if not len(times):
             return []
@@ -61,7 +61,7 @@ def _buckets(
     begin: float,
     width: float,
 ) -> list[Any]:
-    """Each bucket that holds any; in one sort, for a quantile of each would take long."""
+    """The buckets that hold any attempt; one sort for all, because a quantile of each is slow."""
     keys = np.sort(places * _MOST_MICROS + (ms * 1000).astype(np.int64).clip(0, _MOST_MICROS - 1))
     bucket, starts, sizes = np.unique(keys // _MOST_MICROS, return_index=True, return_counts=True)
     late = keys[starts + np.ceil((sizes - 1) * 0.99).astype(np.int64)] % _MOST_MICROS / 1000
@@ -79,7 +79,7 @@ def _buckets(
 
 
 def quantiles(values: Sequence[float] | NDArray[np.float64], *parts: float) -> list[float | None]:
-    """The values that so large parts of all do not exceed, each one that there is."""
+    """Quantiles that are values themselves: the smallest that is not below each rank."""
     if not len(values):
         return [None] * len(parts)
     ordered = np.sort(values)

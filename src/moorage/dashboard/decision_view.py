@@ -16,21 +16,21 @@ from moorage.serve.decisions import DecisionFilter
 
 _ENCODE: Final = Encoder().encode
 STEPS_OF: Final = 500
-"""How many of the last attempts tell how long steps take."""
+"""How many of the last attempts count for the durations of steps."""
 
 
 class DecisionQuery(NamedTuple):
-    """Which records are asked for, newest first: before a number, at or before a moment."""
+    """Which records to return, newest first: before a number, and at or before a time."""
 
     wanted: DecisionFilter
     before: int
     at: float | None = None
     begin: float | None = None
-    """From here on the timeline, up to `at`."""
+    """The start of the timeline, which ends at `at`."""
 
     @classmethod
     def of(cls, query: Mapping[str, str], count: int) -> "DecisionQuery":
-        """What a query asks for; ValueError names the parameter that makes no sense."""
+        """The query of a query string; ValueError names an invalid parameter."""
         before = query.get("before") or query.get("continue") or str(count + 1)
         if not before.isdecimal():
             raise ValueError(f"before={before}: not a number")
@@ -39,12 +39,12 @@ class DecisionQuery(NamedTuple):
         return cls(DecisionFilter.of(plain), int(before), *moments)
 
     def takes(self, record: DecisionRecord) -> bool:
-        """Whether a record is one of those."""
+        """Whether the query includes a record."""
         return (self.at is None or record.time <= self.at) and self.wanted.takes(record)
 
 
 class DecisionView:
-    """Answers what is asked of the records."""
+    """Answers requests for decision records."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class DecisionView:
         self._columns = DecisionColumns(records, capacity)
 
     def catch_up(self) -> None:
-        """Take in what was recorded since somebody looked last."""
+        """Read the records added since the last look."""
         self._columns.catch_up()
 
     async def page(self, query: Mapping[str, str]) -> dict[str, Any]:
-        """Some records and where to go on, and what all of them say together."""
+        """One page of records, the token for the next page, and statistics of all records."""
         asked = DecisionQuery.of(query, self.records.count)
         self.catch_up()
         found = [each for each in await sliced(at_once, self._found(asked)) if each is not None]
@@ -84,7 +84,7 @@ class DecisionView:
         }
 
     def rates(self) -> dict[str, float | None]:
-        """How many attempts a second, and how long they take."""
+        """Attempts per second, and how long they take."""
         return self._columns.rates(self._now())
 
     async def steps(self) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ class DecisionView:
         return (record for record, _ in zip(records, range(most), strict=False))
 
     def _found(self, asked: DecisionQuery) -> Iterator[DecisionRecord | None]:
-        """Records that match, one more than is asked for; None for each that does not."""
+        """Matching records, one more than requested; None for each other record, as a pause."""
         pod, left = asked.wanted.pod, asked.wanted.limit + 1
         records = (
             (each for each in reversed(self.records.of_pod(pod)) if each.number < asked.before)
@@ -126,7 +126,7 @@ def _step(point: str, took: list[float]) -> dict[str, Any]:
 
 
 def _plugin_steps(timings: Timings) -> list[dict[str, Any]]:
-    """How long each plugin takes at each point, of the attempts that were timed so closely."""
+    """How long each plugin takes at each point, from the attempts timed in such detail."""
     found: dict[tuple[str, str], Tally] = {}
     for (plugin, point, _), tally in timings.plugins.items():
         found.setdefault((point, plugin), Tally(tally.bounds)).add(tally)

@@ -1,8 +1,8 @@
-"""Server-sent events: what changed since a viewer was last told, a few times a second.
+"""Server-sent events: what changed since the last event of a viewer, a few times a second.
 
-A viewer is a few numbers: what he has been sent. Nothing is queued for him; one who reads slowly is
-told less often, and where he lacks too much, to fetch all anew. What two viewers lack alike is
-encoded once.
+A viewer is a few numbers, which tell what it has been sent. No events are queued for it. A slow
+reader gets fewer events, and if it misses too much, it is told to fetch everything again. An event
+that several viewers need is encoded once.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from moorage.serve.gate import refusal
 
 KEEP_ALIVE_SECONDS: Final = 15.0
 STUCK_SECONDS: Final = 30.0
-"""One who has not read anything for so long is cut off, and may come back."""
+"""A viewer that reads nothing for this long is disconnected; it may reconnect."""
 BUFFER_BYTES: Final = 64 << 10
 HEADERS: Final = {
     "Content-Type": "text/event-stream",
@@ -38,17 +38,17 @@ class Channel(Protocol):
     def name(self) -> str: ...
 
     async def catch_up(self) -> None:
-        """Look at what has changed; awaited before each beat while anybody follows it."""
+        """Read what has changed; awaited before each beat while anybody follows the channel."""
 
     def begin(self) -> Any:
-        """What a viewer has been sent who comes now."""
+        """The state of a viewer that joins now."""
 
     def since(self, seen: Any) -> tuple[Any | None, Any]:
-        """What he lacks, None for nothing, and what he has been sent with it."""
+        """The changes since a viewer's state (None if there are none), and its new state."""
 
 
 class EventStream:
-    """Tells viewers what changes."""
+    """Sends changes to viewers."""
 
     def __init__(self, channels: Iterable[Channel]) -> None:
         self._channels = {each.name: each for each in channels}
@@ -58,14 +58,14 @@ class EventStream:
         self._beat = -1
 
     async def _catch_up(self) -> None:
-        """Look at what somebody follows, once for all of them."""
+        """Bring every followed channel up to date, once for all viewers."""
         for name, channel in self._channels.items():
             if self._followed[name]:
                 await channel.catch_up()
                 await asyncio.sleep(0)
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """Stream until the viewer goes, or reads nothing any more."""
+        """Stream until the viewer disconnects or stops reading."""
         names = [each for each in request.query.get("views", "").split(",") if each]
         unknown = [each for each in names if each not in self._channels]
         if unknown:
@@ -97,7 +97,7 @@ class EventStream:
                 if not text and time.monotonic() - last > KEEP_ALIVE_SECONDS:
                     text = b": keep-alive\n\n"
         except ConnectionError:
-            pass  # the viewer has gone
+            pass  # the viewer has disconnected
         except TimeoutError:
             if request.transport is not None:
                 request.transport.abort()
@@ -106,7 +106,7 @@ class EventStream:
         return response
 
     async def _lacking(self, seen: dict[str, Any]) -> bytes:
-        """All that a viewer lacks; others have their turn between two channels."""
+        """All events that a viewer needs; other tasks run between two channels."""
         frames = []
         for name, before in seen.items():
             frame, seen[name] = self._frame(name, before)
@@ -116,7 +116,7 @@ class EventStream:
         return b"".join(frames)
 
     def _frame(self, name: str, before: Any) -> tuple[bytes, Any]:
-        """What a viewer lacks as it is sent; at one beat, the same for all who lack the same."""
+        """The encoded event for a state; cached for one beat, for viewers with equal states."""
         if self._beat != self.viewers.beats:
             self._beat = self.viewers.beats
             self._frames.clear()

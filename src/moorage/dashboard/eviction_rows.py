@@ -1,4 +1,4 @@
-"""Evictions as JSON: whom a pod has preempted, and for whom it had to leave; newest first."""
+"""Evictions as JSON: a pod's victims, and the pods that it was evicted for; newest first."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from moorage.observe.records import Evicted
 def victims_of(
     evictions: EvictionRecords, pod: str, uid: str, group: str = ""
 ) -> list[dict[str, Any]]:
-    """Who had to leave for a pod or its group; `earlier` for one that had the same name."""
+    """The pods evicted for a pod or its group; `earlier` marks those of a namesake before it."""
     return [
         {
             "pod": each.pod,
@@ -27,7 +27,7 @@ def victims_of(
 
 
 def left_for(evictions: EvictionRecords, pod: str, uid: str) -> list[dict[str, Any]]:
-    """For whom a pod, or an `earlier` one of the same name, had to leave, and why."""
+    """What a pod, or an `earlier` one of the same name, was evicted for, and why."""
     return [
         {
             "by": each.by,
@@ -46,7 +46,7 @@ def left_for(evictions: EvictionRecords, pod: str, uid: str) -> list[dict[str, A
 
 
 def _newest_first(found: list[Evicted]) -> list[Evicted]:
-    """Those of one moment in the order in which they left."""
+    """Newest first; evictions at the same time keep their order."""
     return sorted(found, key=lambda each: -each.time)
 
 

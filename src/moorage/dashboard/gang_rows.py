@@ -1,4 +1,4 @@
-"""Gangs as JSON: how many of a group's pods are there, how many are bound, and what keeps it."""
+"""Gangs as JSON: how many pods of a group exist and are bound, and why it waits."""
 
 from collections.abc import Callable
 from itertools import islice
@@ -13,13 +13,13 @@ MOST: Final = 200
 
 
 ASKED: Final = 20
-"""How many pods of a gang are asked what was said of it: it is said of the first."""
+"""How many pods of a gang are searched for a message, which only its first pod has."""
 
 
 def gang_rows(
     cache: Cache, groups: Directory, records: DecisionRecords
 ) -> Callable[[], list[dict[str, Any]]]:
-    """Tells of gangs when it is asked: first those that wait."""
+    """A function that returns the gangs, waiting ones first."""
 
     def rows() -> list[dict[str, Any]]:
         waiting_first = sorted(groups, key=lambda group: (not group.waiting, group.key))
@@ -43,7 +43,7 @@ def _row(cache: Cache, group: Group, records: DecisionRecords) -> dict[str, Any]
 
 
 def _told(group: Group, records: DecisionRecords) -> str:
-    """What was said of the last attempt at a gang."""
+    """The message of the last attempt at a gang."""
     for pod in islice(group.waiting.values(), ASKED):
         if (made := records.of_pod(pod.key)) and made[-1].message:
             return made[-1].message

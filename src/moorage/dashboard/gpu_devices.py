@@ -1,4 +1,4 @@
-"""GPUs of a node, device by device: how much of each is held and by whom, and what is in pieces."""
+"""GPUs of a node, device by device: how much of each is held and by whom, and fragmentation."""
 
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,7 @@ from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_reques
 from moorage.policies.gpu.gpu_request import WHOLE
 
 UNKNOWN: Final = float("nan")
-"""Written as null."""
+"""Written as null in JSON."""
 
 
 class DeviceUse(NamedTuple):
@@ -21,13 +21,13 @@ class DeviceUse(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part of all devices that is held; unknown where there are none."""
+        """The held share of all devices; NaN without devices."""
         total = WHOLE * len(self.used)
         return round(min(sum(self.used), total) / total, 3) if total else UNKNOWN
 
     @property
     def fragmentation(self) -> float:
-        """The part of what is idle that lies on devices already in use: no whole GPU is there."""
+        """The share of idle milli that lies on partly used devices, where no whole GPU fits."""
         if not self.used:
             return UNKNOWN
         left = [max(WHOLE - each, 0) for each in self.used]
@@ -35,7 +35,7 @@ class DeviceUse(NamedTuple):
         return round(sum(each for each in left if each < WHOLE) / idle, 3) if idle else 0.0
 
     def shown(self) -> list[dict[str, Any]]:
-        """A line for each device."""
+        """One row per device."""
         return [
             {"index": index, "milli_used": used, "pods": pods}
             for index, (used, pods) in enumerate(zip(self.used, self.pods, strict=True))
@@ -43,7 +43,7 @@ class DeviceUse(NamedTuple):
 
 
 def device_use(devices: NodeDevices, node: str, pods: Iterable[PodInfo]) -> DeviceUse:
-    """Who holds what: as pods' annotations say, else the first devices that have so much left."""
+    """The pods on each device: by their annotations, or else on the first devices with room."""
     found = DeviceUse([0] * devices.number, [[] for _ in range(devices.number)])
     silent = []
     for info in pods if devices.number else ():

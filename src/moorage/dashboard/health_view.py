@@ -1,4 +1,4 @@
-"""How the process does as JSON: checks, leader, watches, feeds, API latency, and what is wrong."""
+"""The state of the process as JSON: checks, leader, watches, feeds, API latency, and alerts."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
@@ -9,13 +9,13 @@ from moorage.serve.health import Check
 from moorage.watch.reflector import Reflector
 
 STALE_READS: Final = 3
-"""A feed that was not read for so many of its intervals is stale."""
+"""A feed that was not read for this many of its intervals is stale."""
 SILENT_SECONDS: Final = 120.0
-"""A watch brings at least a bookmark every minute or so."""
+"""Seconds without an event after which a watch is late; bookmarks come about every minute."""
 
 
 class ApiAnswers(NamedTuple):
-    """How long the API server took for requests, and how many it did not answer as asked."""
+    """How long the API server took for requests, and how many requests failed."""
 
     durations: Tally
     failed: int
@@ -26,7 +26,7 @@ def _nobody() -> dict[str, Any]:
 
 
 class HealthSource(NamedTuple):
-    """Whatever can be well or not; each is asked when somebody looks."""
+    """What can be healthy or not; each part is read when somebody looks."""
 
     checks: Callable[[], Iterable[Check]] = tuple
     leader: Callable[[], dict[str, Any]] = _nobody
@@ -34,11 +34,11 @@ class HealthSource(NamedTuple):
     feeds: Callable[[], Iterable[Feed]] = tuple
     api: Callable[[], ApiAnswers | None] = lambda: None
     plugins: Callable[[], list[dict[str, Any]]] = list
-    """As `plugin_rows` has them: open breakers are told of."""
+    """The rows of `plugin_rows`; open breakers cause alerts."""
 
 
 class HealthView:
-    """Answers how the process does."""
+    """Answers requests for the state of the process."""
 
     def __init__(self, source: HealthSource, now: Callable[[], float]) -> None:
         self._source = source
@@ -46,7 +46,7 @@ class HealthView:
         self._failed: tuple[float, int] | None = None
 
     def page(self) -> dict[str, Any]:
-        """Everything at once."""
+        """All checks, values and alerts."""
         source = self._source
         checks = [_checked(check) for check in source.checks()]
         watches = [self._watch(each) for each in source.watches()]
@@ -66,7 +66,7 @@ class HealthView:
         }
 
     def summary(self) -> dict[str, Any]:
-        """Whether all is well, and how many alerts there are."""
+        """Whether everything is well, and the number of alerts."""
         found = self.page()
         return {"ok": all(each["ok"] for each in found["checks"]), "alerts": len(found["alerts"])}
 
@@ -96,7 +96,7 @@ class HealthView:
 
 
 def tally_quantile(tally: Tally, part: float) -> float | None:
-    """About the milliseconds that so large a part did not exceed: the bound of its bucket."""
+    """A quantile in milliseconds, approximately: the upper bound of its bucket."""
     wanted, seen = part * tally.count, 0
     if not wanted:
         return None

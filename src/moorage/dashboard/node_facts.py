@@ -1,4 +1,4 @@
-"""What a node's object says of it: its zone, its pool, whether it is ready and takes pods."""
+"""Facts of a node's object: its zone, its pool, whether it is ready and accepts pods."""
 
 from typing import Final, NamedTuple
 
@@ -15,11 +15,11 @@ POOL_LABELS: Final = (
     "pool",
     "node.kubernetes.io/instance-type",
 )
-"""Labels that tell a node's pool, the first that a node has."""
+"""Labels that name a node's pool; the first that a node has counts."""
 
 
 class NodeFacts(NamedTuple):
-    """What is shown of a node's object."""
+    """The facts of a node's object that are shown."""
 
     name: str
     zone: str
@@ -27,14 +27,14 @@ class NodeFacts(NamedTuple):
     ready: bool
     """Whether the kubelet reports it ready, and it is not cordoned."""
     tainted: bool
-    """Whether it keeps off pods that tolerate nothing."""
+    """Whether it repels pods without tolerations."""
 
 
 NO_NODE: Final = NodeFacts("", "", "", False, False)
 
 
 def facts_of(node: Node) -> NodeFacts:
-    """What a node's object says."""
+    """The facts of a node's object."""
     cordoned = node.spec.unschedulable
     repels = cordoned or any(taint.effect != "PreferNoSchedule" for taint in node.taints)
     ready = is_ready(node) and not cordoned
@@ -42,12 +42,12 @@ def facts_of(node: Node) -> NodeFacts:
 
 
 def pool_of(node: Node) -> str:
-    """The pool that a node belongs to; empty where no known label says so."""
+    """The pool of a node; empty if it has no known label."""
     labels = node.labels
     return next((labels[key] for key in POOL_LABELS if key in labels), "")
 
 
 def is_ready(node: Node) -> bool:
-    """Whether the kubelet reports it ready; one that reports nothing is taken to be."""
+    """Whether the kubelet reports it ready; a node without a report counts as ready."""
     told = (each.status for each in node.status.conditions if each.type == "Ready")
     return next(told, "True") == "True"

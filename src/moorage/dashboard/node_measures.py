@@ -1,4 +1,4 @@
-"""What no cache knows of nodes: what is measured on them, and what they cost."""
+"""What the cache does not know of nodes: measured usage and prices."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Protocol
@@ -22,18 +22,18 @@ Floats = NDArray[np.float64]
 
 
 class NodeMeasures(Protocol):
-    """Tells of all rows at once, NaN where nothing is known."""
+    """Usage and prices of all rows at once, NaN if unknown."""
 
     def read(self, table: NodeTable) -> Iterable[object]:
-        """Read what the others tell of, a piece at a time: the first time it takes a while."""
+        """Read what `usage` and `prices` return, in pieces: the first time is slow."""
         ...
 
     def usage(self, table: NodeTable) -> Floats:
-        """The part in use of what a node offers, of CPU or memory, whichever is more.  (row)"""
+        """The used share of CPU or memory, whichever is larger.  (row)"""
         ...
 
     def prices(self, table: NodeTable) -> Floats:
-        """What a node costs per hour.  (row)"""
+        """The price per hour of each node.  (row)"""
         ...
 
 
@@ -51,7 +51,7 @@ NO_MEASURES: Final[NodeMeasures] = _Nothing()
 
 
 class ProfileMeasures:
-    """What the profiles in force know: readings of their feeds, prices of their cost policy."""
+    """What the active profiles know: measurements of feeds, and prices of their cost policy."""
 
     def __init__(self, profiles: Callable[[], Mapping[str, Profile]]) -> None:
         self._profiles = profiles

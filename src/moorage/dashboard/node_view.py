@@ -19,11 +19,11 @@ from moorage.queue.scheduling_queue import SchedulingQueue
 
 MOST_PODS: Final = 500
 MOST_CLASSES: Final = 25
-"""How many kinds of waiting pods a node is asked about."""
+"""For how many kinds of waiting pods a node's filters are run."""
 
 
 class NodeView:
-    """Answers what is asked of one node."""
+    """Answers requests for one node."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class NodeView:
         self._later = later
 
     async def page(self, name: str) -> dict[str, Any]:
-        """Everything of a node; LookupError where there is none of that name."""
+        """Everything about a node; LookupError if it does not exist."""
         (found,) = await sliced(self._later, (self._node(each) for each in (name,)))
         refused = await sliced(self._later, self._refusals(name))
         counted: Counter[tuple[str, str]] = Counter()
@@ -103,7 +103,7 @@ class NodeView:
         }
 
     def _refusals(self, name: str) -> Iterator[tuple[str, str, int]]:
-        """Why the node refuses pods that wait, kind by kind, and how many of each there are."""
+        """Why the node refuses waiting pods, by kind, and the number of pods of each kind."""
         if self._verdicts is None:
             return
         waiting: Counter[int] = Counter()
@@ -123,7 +123,7 @@ class NodeView:
 
 
 def requests_of(info: PodInfo) -> dict[str, str]:
-    """What a pod asks for, as people write it."""
+    """A pod's requests, in readable units."""
     asked = info.cls.named_requests
     return {
         name: resource_amounts.format_amount(name, amount)

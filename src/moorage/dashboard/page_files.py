@@ -1,4 +1,4 @@
-"""The page itself: files of this package, with the headers that keep whatever it shows harmless."""
+"""The page itself: files of this package, with headers that limit what they may do."""
 
 import hashlib
 import mimetypes
@@ -38,7 +38,7 @@ class PageFile:
 
 
 class PageFiles:
-    """Answers with the files of the page, and with no others."""
+    """Serves the files of the page, and no others."""
 
     def __init__(self) -> None:
         folder = resources.files("moorage.dashboard") / "page"
@@ -49,7 +49,7 @@ class PageFiles:
         }
 
     async def get(self, request: web.Request) -> web.Response:
-        """A file by its name; the page without one."""
+        """A file by its name; without a name, the page."""
         name = request.match_info.get("file", INDEX)
         found = self._files.get(name)
         if found is None:
@@ -61,5 +61,5 @@ class PageFiles:
 
 
 async def to_page(request: web.Request) -> web.Response:
-    """`/dashboard` leads to `/dashboard/`."""
+    """Redirects `/dashboard` to `/dashboard/`."""
     return web.Response(status=308, headers={**HEADERS, "Location": "/dashboard/"})

@@ -1,4 +1,4 @@
-"""Plugins as JSON: where they run, what they cost an attempt, and how their breakers stand."""
+"""Plugins as JSON: their points, their cost per attempt, and the state of their breakers."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ BREAKERS: Final = {State.CLOSED: "closed", State.HALF_OPEN: "half-open", State.O
 
 
 def plugin_rows(profiles: Mapping[str, Profile], timings: Timings | None) -> list[dict[str, Any]]:
-    """Every plugin of every profile: custom ones first, then the dearest."""
+    """Every plugin of every profile: custom ones first, then the most expensive."""
     costs = {} if timings is None else _costs(timings)
     rows = [
         _row(name, profile, plugin, costs.get(plugin))
@@ -54,7 +54,7 @@ def _guarded(guard: Guard | None) -> dict[str, Any]:
 
 
 def _costs(timings: Timings) -> dict[str, float]:
-    """Milliseconds that a plugin takes of an attempt: the mean of each of its points, added up."""
+    """Milliseconds of a plugin per attempt: the sum of the means of its points."""
     found: dict[tuple[str, str], list[float]] = {}
     for (plugin, point, _), tally in timings.plugins.items():
         seen = found.setdefault((plugin, point), [0.0, 0.0])

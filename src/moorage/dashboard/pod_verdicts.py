@@ -1,4 +1,4 @@
-"""What nodes say of a pod as things stand: filters are asked as in an attempt, and nothing more."""
+"""What each node's filters say of a pod now: only filters run, as in an attempt."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -19,14 +19,14 @@ FITS: Final = {"text": "fits", "plugin": "", "nodes": 0}
 
 
 class Verdicts(NamedTuple):
-    """An index into `told` by row; 0: the node fits."""
+    """By row an index into `told`; at index 0 the node fits."""
 
     of_row: NDArray[np.int64]
     told: list[dict[str, object]]
 
 
 class PodVerdicts:
-    """Asks the filters of a pod's profile; `profiles` are those in force."""
+    """Runs the filters of a pod's profile; `profiles` returns the active ones."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class PodVerdicts:
         self._now = now
 
     def everywhere(self, pod: Pod) -> Verdicts:
-        """What every node says."""
+        """What the filters say of every node."""
         profile = self._profile(pod)
         cycle = self._cycle(pod, profile)
         found = filtering.run(profile, cycle)
@@ -61,7 +61,7 @@ class PodVerdicts:
         return Verdicts(of_row, told)
 
     def on(self, pod: Pod, row: int) -> Rejection | None:
-        """Who refuses a pod on one node first; None where nobody does."""
+        """The first refusal of a pod on one node; None if the node fits."""
         profile = self._profile(pod)
         cycle = self._cycle(pod, profile)
         found = Filtering(cycle)

@@ -1,4 +1,4 @@
-"""One pod as JSON: where it is, the story of its attempts, why, and who makes room for whom."""
+"""One pod as JSON: its node, its attempts, an explanation, and preemption for or by it."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -22,7 +22,7 @@ BUSY: Final = f"{MOST_EXPLAINED} pods are being explained: ask again in a second
 
 
 class PodView:
-    """Answers what is asked of one pod."""
+    """Answers requests for one pod."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class PodView:
         self._explaining = 0
 
     async def page(self, key: str, *, explained: bool) -> dict[str, Any]:
-        """Everything of a pod; LookupError where nobody knows it."""
+        """Everything about a pod; LookupError if nothing is known of it."""
         found = await between_attempts(self._later, lambda: self._pod(key))
         explanation, off = None, NOT_ASKED
         if self._explain is None:
@@ -56,7 +56,7 @@ class PodView:
         return {**found, "explanation": explanation, "explain_off": off}
 
     def find(self, key: str) -> Pod:
-        """A pod that waits or is on a node; LookupError where there is none."""
+        """A pod that waits or is on a node; LookupError if there is none."""
         found = self._known(key)
         if found is None:
             raise LookupError(f"there is no pod {key}")
@@ -110,7 +110,7 @@ class PodView:
         return "bound" if self._cache.node_of(known.uid) else "not ours"
 
     def _story(self, uid: str) -> list[dict[str, Any]]:
-        """What became of it in the queue, newest first."""
+        """The pod's events in the queue, newest first."""
         return [
             {
                 "reason": each.event,
@@ -123,7 +123,7 @@ class PodView:
     def _preemption(
         self, info: PodInfo | None, attempts: list[DecisionRecord]
     ) -> dict[str, Any] | None:
-        """The node that is promised to the pod, and which pods leave it."""
+        """The node that the pod is nominated for, and the pods that are evicted from it."""
         if info is None:
             return None
         node = self._cache.nominations.node_of(info.uid) or ""

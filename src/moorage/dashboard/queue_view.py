@@ -1,4 +1,4 @@
-"""Who waits, where and why, as JSON: in the order in which pods will be tried."""
+"""Which pods wait, where and why, as JSON: in the order in which they will be tried."""
 
 import heapq
 import time
@@ -19,9 +19,9 @@ MOST: Final = 1000
 TOP: Final = 20
 CHUNK: Final = 200
 KEPT_SECONDS: Final = 1.0
-"""For how long an order of the queue is good enough to be shown again, at least."""
+"""The least time in seconds for which a computed order is shown again."""
 REST: Final = 30
-"""And how many times as long as it took: a long queue is put in order less often."""
+"""The order is also kept for this many times as long as sorting took."""
 WAITING_ON_PERMIT: Final = "waiting_on_permit"
 STATES: Final = {
     State.ACTIVE: "active",
@@ -35,7 +35,7 @@ _LATE: Final = {"in_flight": 0, "active": 1, "backoff": 2, "unschedulable": 3, "
 
 
 class QueueFilter(msgspec.Struct, frozen=True):
-    """Which pods are asked for; what is empty lets everything through."""
+    """Which pods to return; an empty field matches everything."""
 
     state: str = ""
     namespace: str = ""
@@ -46,7 +46,7 @@ class QueueFilter(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "QueueFilter":
-        """What a query asks for; ValueError names the parameter that makes no sense."""
+        """The filter of a query string; ValueError names an invalid parameter."""
         text = {name: query.get(name, "") for name in ("state", "namespace", "reason", "q")}
         numbers = (("limit", str(DEFAULT_LIMIT)), ("continue", "0"))
         limit, after = (_number(name, query.get(name) or default) for name, default in numbers)
@@ -54,7 +54,7 @@ class QueueFilter(msgspec.Struct, frozen=True):
 
 
 class QueueView:
-    """Answers what is asked of the queue."""
+    """Answers requests for the queue."""
 
     def __init__(
         self,
@@ -71,14 +71,14 @@ class QueueView:
         self._good_until = 0.0
 
     def counts(self) -> dict[str, int]:
-        """How many pods are where."""
+        """The number of pods by state."""
         queue, waiting = self._source.queue, len(self._source.waiting)
         counts = queue.pending_counts()
         in_flight = len(queue) - sum(counts.values())
         return {**counts, "in_flight": in_flight, WAITING_ON_PERMIT: waiting}
 
     async def page(self, wanted: QueueFilter) -> dict[str, Any]:
-        """Some pods in the order in which they will be tried, and what keeps all of them."""
+        """Some pods in the order in which they will be tried, and the reasons of all pods."""
         order = await self._in_order()
         found: list[tuple[int, QueuedPod]] = []
         reasons: Counter[str] = Counter()
@@ -97,19 +97,19 @@ class QueueView:
         }
 
     async def top(self) -> dict[str, Any]:
-        """The counts, and who is tried next."""
+        """The counts, and the pods that are tried next."""
         order = await self._in_order()
         first = list(enumerate(order[:TOP], 1))
         items = await sliced(self._later, (self._item(place, pod) for place, pod in first))
         return {"counts": self.counts(), "top": items}
 
     def item_of(self, uid: str) -> dict[str, Any] | None:
-        """One pod, where it is in the queue."""
+        """One pod with its state in the queue, or None."""
         pod = self._source.queue.find(uid)
         return None if pod is None else self._item(None, pod)
 
     async def _in_order(self) -> list[QueuedPod]:
-        """Every pod, first those that are tried first; kept for a while."""
+        """All pods in the order in which they will be tried; kept for a while."""
         begun = time.perf_counter()
         if begun < self._good_until:
             return [pod for pod in self._order if pod.state is not State.OUTSIDE]
@@ -159,7 +159,7 @@ class QueueView:
         return STATES.get(pod.state, "")
 
     def _short_reason(self, pod: QueuedPod) -> str:
-        """Why a pod waits, in a word that many share: who keeps it back."""
+        """Why a pod waits, in a few words: the gate, or the plugins that refused it."""
         if pod.gated_by:
             return pod.gated_reason or pod.gated_by
         return ", ".join(sorted(pod.refused_by)) if pod.refused_by else ""
@@ -185,7 +185,7 @@ class QueueView:
 
 
 def _left(pod: QueuedPod, now: float) -> float | None:
-    """How long a pod backs off yet."""
+    """The seconds left of a pod's backoff."""
     if pod.state not in (State.BACKOFF, State.ERROR_BACKOFF) or pod.backoff_until is None:
         return None
     return round(max(0.0, pod.backoff_until - now), 3)

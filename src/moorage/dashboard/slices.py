@@ -1,4 +1,4 @@
-"""Work in slices: whoever computes for a viewer lets the scheduler go on every few milliseconds."""
+"""Work in slices: a computation for a viewer yields to the scheduler every few milliseconds."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ T = TypeVar("T")
 SLICE_SECONDS: Final = 0.002
 
 Later = Callable[[Callable[[], None]], None]
-"""Runs work now, or as soon as the attempt under way is over."""
+"""Runs work at once, or as soon as the current attempt is over."""
 
 
 def at_once(work: Callable[[], None]) -> None:
-    """Run work now: there is no attempt to wait for."""
+    """Run work at once: no attempt can be in progress."""
     work()
 
 
 async def between_attempts(later: Later, work: Callable[[], T]) -> T:
-    """Do one piece of work while no attempt is under way, and let others go on after it."""
+    """Do one piece of work while no attempt is in progress, then yield to other tasks."""
     done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
 
     def run() -> None:
@@ -38,7 +38,7 @@ async def between_attempts(later: Later, work: Callable[[], T]) -> T:
 
 
 async def sliced(later: Later, steps: Iterable[T]) -> list[T]:
-    """Everything that an iterator yields, taken in slices between attempts."""
+    """All items of an iterator, taken in slices between attempts."""
     found: list[T] = []
     remaining = iter(steps)
     while True:
@@ -47,7 +47,7 @@ async def sliced(later: Later, steps: Iterable[T]) -> list[T]:
 
 
 def _take(remaining: Iterator[T], found: list[T]) -> bool:
-    """Take from an iterator for the length of a slice; whether it is exhausted."""
+    """Take items for the length of a slice; returns whether the iterator is exhausted."""
     until = time.perf_counter() + SLICE_SECONDS
     for each in remaining:
         found.append(each)

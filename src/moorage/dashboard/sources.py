@@ -1,4 +1,4 @@
-"""What a dashboard is made of: small sources, each of which may have nothing to tell."""
+"""What a dashboard reads: small sources, each of which may be empty."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
@@ -17,11 +17,11 @@ from moorage.observe.step_timings import Timings
 from moorage.queue.scheduling_queue import SchedulingQueue
 
 KnownPod = Callable[[str], Pod | None]
-"""The pod of a key, `namespace/name`; None where there is none."""
+"""The pod with the key `namespace/name`, or None."""
 
 
 class About(msgspec.Struct, frozen=True):
-    """Which process this is, and what it can be asked; `live` tells whether time passes."""
+    """Which process this is, and which questions it answers; `live`: whether time passes."""
 
     mode: str
     version: str
@@ -50,10 +50,10 @@ def _unknown(key: str) -> Pod | None:
 
 
 class ClusterSource(NamedTuple):
-    """What is believed of the cluster; `later` runs what reads it between attempts.
+    """The cluster as the cache has it; `later` runs readers of the cache between attempts.
 
-    `pod` finds a pod by its key; `verdicts` are there where filters may be asked; `measured` tells
-    what no cache knows of nodes.
+    `pod` finds a pod by its key. `verdicts` is set if filters may be run. `measured` has usage and
+    prices of nodes.
     """
 
     cache: Cache
@@ -64,7 +64,7 @@ class ClusterSource(NamedTuple):
 
 
 class QueueSource(NamedTuple):
-    """Who waits; `gangs` and `tenants` tell of groups and of quotas, where there are any."""
+    """The queue; `gangs` and `tenants` return rows of groups and of quotas, if there are any."""
 
     queue: SchedulingQueue
     waiting: WaitingOnPermit = frozenset()
@@ -73,11 +73,11 @@ class QueueSource(NamedTuple):
 
 
 Explain = Callable[[str], Awaitable[Any]]
-"""Explains the pod `namespace/name`; LookupError where there is none, ValueError where not."""
+"""Explains the pod `namespace/name`; LookupError if there is none, ValueError if it cannot."""
 
 
 class Sources(NamedTuple):
-    """Everything that one dashboard shows."""
+    """All sources of one dashboard."""
 
     about: Callable[[], About]
     now: Callable[[], float]
@@ -88,4 +88,4 @@ class Sources(NamedTuple):
     compare: CompareSource = CompareSource()
     health: HealthSource = HealthSource()
     timings: Timings | None = None
-    """Of steps and plugins, where they are measured."""
+    """Timings of steps and plugins, if they are measured."""

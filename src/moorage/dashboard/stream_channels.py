@@ -1,4 +1,4 @@
-"""The kinds of events that viewers are sent, and what each viewer has been sent of them."""
+"""The kinds of events that viewers are sent, and the state of a viewer for each kind."""
 
 from collections import deque
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from moorage.dashboard.queue_view import QueueView
 from moorage.dashboard.slices import at_once, sliced
 
 MOST_SENT: Final = 50
-"""Attempts in one event; those before them were skipped."""
+"""The most attempts in one event; older ones are skipped."""
 _ENCODE: Final = msgspec.json.Encoder().encode
 BEATS_BETWEEN: Final = 4
-"""How many beats the queue is shown for before it is put in order again."""
+"""The queue is read again after this many beats."""
 
 
 class ClusterChannel:
@@ -38,7 +38,7 @@ class ClusterChannel:
 
 
 class DecisionChannel:
-    """The newest attempts; each is encoded once, however many look."""
+    """The newest attempts; each is encoded once for all viewers."""
 
     name = "decisions"
 
@@ -49,7 +49,7 @@ class DecisionChannel:
         self._rates: dict[str, float | None] = {}
 
     async def catch_up(self) -> None:
-        """Take in the attempts made since the last beat, or the newest of them."""
+        """Read the attempts made since the last beat, or the newest of them."""
         self._view.catch_up()
         count = self._view.records.count
         if count > self._count:
@@ -73,7 +73,7 @@ class DecisionChannel:
 
 
 class HealthChannel:
-    """Whether all is well; looked at once in a few beats."""
+    """Whether everything is well; read again every few beats."""
 
     name = "health"
 
@@ -83,7 +83,7 @@ class HealthChannel:
         self._version = self._beats = 0
 
     async def catch_up(self) -> None:
-        """Look again, once in a few beats."""
+        """Read the health again, every few beats."""
         self._beats -= 1
         if self._beats > 0:
             return
@@ -102,7 +102,7 @@ class HealthChannel:
 
 
 class QueueChannel:
-    """How many wait, and who is next; looked at once for all viewers."""
+    """The numbers of waiting pods, and the next ones; read once for all viewers."""
 
     name = "queue"
 
@@ -113,7 +113,7 @@ class QueueChannel:
         self._beats = 0
 
     async def catch_up(self) -> None:
-        """Look at the queue again, once in a few beats."""
+        """Read the queue again, every few beats."""
         self._beats -= 1
         if self._beats > 0:
             return

@@ -15,7 +15,7 @@ MOST: Final = 200
 
 
 def tenant_rows(cache: Cache, feature: ElasticQuotas) -> Callable[[], list[dict[str, Any]]]:
-    """Tells of tenants when it is asked; of none where quotas do not count."""
+    """A function that returns the tenants; none while quotas are not enabled."""
 
     def rows() -> list[dict[str, Any]]:
         found = quotas.read(cache.objects.all(ElasticQuota), cache.table.resources)
@@ -58,12 +58,12 @@ def _row(table: NodeTable, quota: Quota, used: Amounts, totals: dict[int, int]) 
 
 
 def _plain(resource: str, amount: int | None) -> float | None:
-    """Cores where the table has millicores."""
+    """An amount in cores, where the table has millicores; others unchanged."""
     if amount is None:
         return None
     return amount / 1000 if resource == "cpu" else amount
 
 
 def _totals(table: NodeTable) -> dict[int, int]:
-    """All that nodes offer, by resource."""
+    """The totals that all nodes offer, by resource index."""
     return dict(enumerate(table.allocatable.sum(axis=1).tolist()))

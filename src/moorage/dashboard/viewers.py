@@ -1,7 +1,7 @@
-"""Viewers of the dashboard: how many there may be, and how often they are sent what changed.
+"""Viewers of the dashboard: their largest number, and the beat at which they are sent changes.
 
-Between two beats everything is brought up to date once, however many look; while nobody does,
-there is no beat.
+Before each beat everything is brought up to date once, for all viewers. Without viewers there is no
+beat.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ BEAT_SECONDS: Final = 0.25
 
 
 class TooManyViewers(Exception):
-    """All places are taken."""
+    """The limit of viewers is reached."""
 
 
 class Viewers:
-    """Counts viewers, and beats for them; `catch_up` is awaited before each beat."""
+    """Counts viewers and gives the beat; awaits `catch_up` before each beat."""
 
     def __init__(self, catch_up: Callable[[], Awaitable[None]], most: int = MOST_VIEWERS) -> None:
         self._catch_up = catch_up
@@ -32,21 +32,21 @@ class Viewers:
         self.refused = 0
         self.beats = 0
         self.snapshots = 0
-        """How often a viewer was told to fetch all anew."""
+        """How often a viewer was told to fetch everything again."""
         self.closed = False
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: what there is to tell is found out when it is asked for."""
+        """Nothing: the values are known only when metrics are collected."""
         return ()
 
     def collect(self) -> Iterator[Family]:
-        """How many look, for Prometheus."""
+        """The number of viewers, and of snapshots, for Prometheus."""
         yield gauge(catalogue.DASHBOARD_VIEWERS, unlabelled(float(self.count)))
         yield counter(catalogue.DASHBOARD_SNAPSHOTS, unlabelled(float(self.snapshots)))
 
     @contextmanager
     def one_more(self) -> Iterator[None]:
-        """A viewer looks for as long as the block lasts."""
+        """Count one more viewer while the block lasts; raises TooManyViewers at the limit."""
         if self.count >= self._most or self.closed:
             self.refused += 1
             raise TooManyViewers(f"{self.count} viewers look already: try again when one has left")
@@ -61,12 +61,12 @@ class Viewers:
                 self._stop()
 
     async def beat(self) -> None:
-        """Return when everything was brought up to date again; at once when all is over."""
+        """Return after the next update; at once when the server stops."""
         if not self.closed:
             await self._beat.wait()
 
     def close(self) -> None:
-        """Let everybody go."""
+        """Release all viewers: the server stops."""
         self.closed = True
         self._stop()
         self._beat.set()

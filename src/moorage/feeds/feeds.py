@@ -1,9 +1,9 @@
-"""Feeds: for each source the profiles' plugins list, reads it and hands the values out.
+"""Feeds: reads each source that the profiles' plugins list, and writes the values to the profiles.
 
-1. Every second: which sources do the plugins list? A feed begins for each new one and ends with the
-   last plugin that lists it; a reload needs nothing more.
-2. Each feed is read at its own pace, and handed to every profile that asked for it.
-3. Where a reading brought something new, pods that wait for a measurement are tried again.
+1. Every second it asks the plugins for their sources. A feed begins for each new source and ends
+   with the last plugin that lists it. A reload needs nothing more.
+2. Each feed reads at its own interval, and writes to every profile that asked for its source.
+3. If a read brought something new, pods that wait for a measurement are tried again.
 """
 
 import asyncio
@@ -21,11 +21,11 @@ from moorage.observe.metric_families import Family, counter, gauge
 from moorage.policies.telemetry.metric_sources import ReadsMeasurements, Source
 
 SETTLE_SECONDS: Final = 1.0
-"""How long to let whoever changes a source finish."""
+"""How long to wait after a source changed, so that its writer can finish."""
 
 
 class Feed:
-    """Reads one source; `reading` is what it said last, `age` how long ago that was."""
+    """Reads one source; `reading` is the last result, `age` the time since."""
 
     def __init__(self, source: Source, reader: Reader, clock: Clock) -> None:
         self.source = source
@@ -38,17 +38,17 @@ class Feed:
 
     @property
     def age(self) -> float:
-        """Seconds since the last reading, or since the feed began."""
+        """Seconds since the last successful read, or since the feed began."""
         return self._clock.now() - self._since
 
     async def poll(self) -> bool:
-        """Read once; whether that brought anything new. What goes wrong is said once."""
+        """Read once; returns whether the values are new. The same failure is logged once."""
         try:
             found = await self._reader.read()
         except FeedError as error:
             self._failed(str(error))
             return False
-        except Exception as error:  # a reader that breaks must not take the others along
+        except Exception as error:  # a broken reader must not end the other feeds
             self._failed(f"{type(error).__name__}: {error}")
             return False
         before, self.reading = self.reading, found
@@ -60,14 +60,14 @@ class Feed:
         return before is None or before.values != found.values
 
     def write(self, shared: dict[str, Any]) -> None:
-        """Hand the last reading to a profile that does not have it yet."""
+        """Write the last reading to a profile that does not have it yet."""
         has: dict[Source, Reading] = shared.setdefault("feeds", {})
         if self.reading is not None and has.get(self.source) is not self.reading:
             self.reading.write(shared)
             has[self.source] = self.reading
 
     async def pause(self) -> None:
-        """Wait until the source is to be read again: its time has come, or it has changed."""
+        """Wait until the next read is due, or until the source has changed."""
         if not isinstance(self._reader, WatchedReader):
             await self._clock.sleep(self.source.seconds)
             return
@@ -85,7 +85,7 @@ class Feed:
             await asyncio.gather(due, news, return_exceptions=True)
 
     async def close(self) -> None:
-        """Nobody wants it any more."""
+        """Close the reader: no plugin lists the source any more."""
         await self._reader.close()
 
     def _failed(self, why: str) -> None:
@@ -98,11 +98,11 @@ class Feed:
 LOOK_SECONDS: Final = 1.0
 
 OpenReader = Callable[[Source], Reader | None]
-"""Who reads a source; None where nobody here can."""
+"""The reader of a source; None if there is none here."""
 
 
 class Feeds:
-    """Begins, reads and ends feeds. `arrived` is called when something new was read."""
+    """Begins, reads and ends feeds. Calls `arrived` when something new was read."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class Feeds:
         self._broken: set[str] = set()
 
     async def run(self) -> None:
-        """Feed for ever; ends by cancellation."""
+        """Run the feeds until cancelled."""
         try:
             while True:
                 await self._look()
@@ -130,17 +130,17 @@ class Feeds:
                 await self._end(source)
 
     async def prime(self) -> None:
-        """Read everything once, before anybody decides."""
+        """Read every source once, before the first scheduling decision."""
         self._begin(self._wanted())
         await asyncio.gather(*(feed.poll() for feed in self.feeds.values()))
         self._hand_out()
 
     def describe(self) -> Iterable[Family]:
-        """Nothing: which feeds there are is found out when it is asked for."""
+        """Nothing: the feeds are known only when metrics are collected."""
         return ()
 
     def collect(self) -> Iterator[Family]:
-        """The age of every feed, for Prometheus."""
+        """The age and the reads of every feed, for Prometheus."""
         ages: dict[tuple[str, ...], float] = {}
         reads: Counter[tuple[str, ...]] = Counter()
         for source, feed in self.feeds.items():
@@ -170,7 +170,7 @@ class Feeds:
             if isinstance(plugin, ReadsMeasurements):
                 try:
                     yield from plugin.sources()
-                except Exception as error:  # a plugin that breaks must not take the others along
+                except Exception as error:  # a broken plugin must not end the other feeds
                     if name not in self._broken:
                         self._broken.add(name)
                         say(logging.ERROR, "sources not listed", plugin=name, err=str(error))
@@ -200,7 +200,7 @@ class Feeds:
             await feed.pause()
 
     def _hand_out(self) -> None:
-        """Give every profile what its plugins asked for."""
+        """Write to every profile what its plugins asked for."""
         for profile in self._profiles():
             for source in self._listed(profile):
                 if source in self.feeds:

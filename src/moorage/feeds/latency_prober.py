@@ -1,10 +1,11 @@
-"""The latency prober: measures round trips to other nodes, writes them to a ConfigMap.
+"""The latency prober: measures round trips to other nodes and writes them to a ConfigMap.
 
-1. List the nodes; of those that are ready and have an address, take a few of each zone.
-2. Open a TCP connection to each, a few times over: the median is its round trip. A port that
-   refuses answers just as fast, so nothing need listen there. Who does not answer is left out.
-3. Write the median of each zone, or of each node, under this node's name in the ConfigMap, and take
-   out the names of nodes that are gone.
+1. List the nodes. Of those that are ready and have an address, choose a few of each zone.
+2. Open a TCP connection to each, several times; the median is its round trip. A port that refuses
+   the connection answers just as fast, so nothing needs to listen there. A node that does not
+   answer is left out.
+3. Write the median of each zone, or of each node, to the ConfigMap under this node's name, and
+   remove the entries of nodes that no longer exist.
 """
 
 import asyncio
@@ -28,7 +29,7 @@ INTERNAL_IP: Final = "InternalIP"
 DIGITS: Final = 3
 
 RoundTrip = Callable[[str], Awaitable[float | None]]
-"""Milliseconds to an address, or None where it does not answer in time."""
+"""Milliseconds to an address, or None if it does not answer in time."""
 
 
 class ProbePlan(msgspec.Struct, frozen=True):
@@ -52,7 +53,7 @@ class ProbeTarget(NamedTuple):
 
 
 class Prober:
-    """Measures from one node, one round after the other."""
+    """Measures from one node, in rounds."""
 
     def __init__(
         self,
@@ -69,7 +70,7 @@ class Prober:
         self._rng = rng
 
     async def measure(self) -> LatencyDocument:
-        """One round; raises a FeedError where nothing can be measured."""
+        """Measure one round; raises a FeedError if nothing can be measured."""
         plan = self._plan
         nodes = await self._nodes()
         start = probe_origin(nodes, plan)
@@ -86,7 +87,7 @@ class Prober:
         return LatencyDocument({start: row}, now)
 
     async def publish(self, document: LatencyDocument) -> None:
-        """Write a round down under the node's name."""
+        """Write the result of a round under the node's name."""
         plan, where = self._plan, (self._plan.namespace, self._plan.config_map)
         try:
             written = await self._server.get(CONFIG_MAPS, *where)
@@ -113,7 +114,7 @@ class Prober:
 
 
 def probe_origin(nodes: dict[str, Node], plan: ProbePlan) -> str:
-    """Where the prober is: its node, or the zone of that."""
+    """Where latencies start: the prober's node, or its zone."""
     own = nodes.get(plan.node)
     if own is None:
         raise FeedError(f"there is no node {plan.node!r}: name the one this runs on with --node")
@@ -129,7 +130,7 @@ def probe_origin(nodes: dict[str, Node], plan: ProbePlan) -> str:
 
 
 def choose_targets(nodes: Iterable[Node], plan: ProbePlan, rng: random.Random) -> list[ProbeTarget]:
-    """A few nodes of every zone, others each time."""
+    """A few nodes of every zone, chosen at random."""
     by_zone: dict[str, list[ProbeTarget]] = {}
     for node in nodes:
         zone, address = node.labels.get(plan.topology_label, ""), address_of(node)
@@ -145,18 +146,18 @@ def choose_targets(nodes: Iterable[Node], plan: ProbePlan, rng: random.Random) -
 
 
 def address_of(node: Node) -> str:
-    """Where other nodes reach it."""
+    """The address at which other nodes reach this one, or ""."""
     found = (each.address for each in node.status.addresses if each.type == INTERNAL_IP)
     return next(found, "")
 
 
 def is_ready(node: Node) -> bool:
-    """Whether its kubelet says so."""
+    """Whether the node's Ready condition is True."""
     return any(each.type == "Ready" and each.status == "True" for each in node.status.conditions)
 
 
 def tcp_round_trip(port: int, seconds: float, now: Callable[[], float]) -> RoundTrip:
-    """How long it takes to open a connection, or to be refused one."""
+    """Measures how long it takes to open a connection, or to be refused."""
 
     async def round_trip(address: str) -> float | None:
         began = now()

@@ -21,13 +21,13 @@ Milliseconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class LatencyDocument(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """What somebody measured, or knows."""
+    """Latencies that somebody measured or knows."""
 
     latencies: dict[str, dict[str, Milliseconds]]
     measured_at: datetime.datetime | None = None
 
     def pairs(self, now: float) -> Iterator[tuple[tuple[str, str], float, float]]:
-        """From where to where, how long, and when it was measured."""
+        """Start and end, milliseconds, and the time of measurement."""
         at = now if self.measured_at is None else self.measured_at.timestamp()
         for start, row in self.latencies.items():
             for end, milliseconds in row.items():
@@ -35,7 +35,7 @@ class LatencyDocument(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 def parse_latencies(text: str, place: str) -> LatencyDocument:
-    """One document, in YAML or JSON."""
+    """Parse one document, in YAML or JSON."""
     try:
         document = _plain(yaml.safe_load(text))
     except yaml.YAMLError as error:
@@ -52,7 +52,7 @@ def parse_latencies(text: str, place: str) -> LatencyDocument:
 def merge_latencies(
     documents: Iterable[LatencyDocument], now: float, believed_seconds: float
 ) -> Latencies:
-    """All documents as one: the median of what is believed."""
+    """All documents in one: the median of the values that are still believed."""
     known: dict[tuple[str, str], list[tuple[float, float]]] = {}
     for document in documents:
         for pair, milliseconds, at in document.pairs(now):
@@ -67,7 +67,7 @@ def merge_latencies(
 
 
 def _plain(found: Any) -> Any:
-    """What YAML reads, with its times as texts and its keys as strings."""
+    """What YAML reads, with times as text and keys as strings."""
     if isinstance(found, dict):
         return {str(key): _plain(value) for key, value in found.items()}
     return found.isoformat() if isinstance(found, datetime.datetime) else found
@@ -81,7 +81,7 @@ CONFIG_MAP_FORBIDDEN: Final = "it may not be read: add the component deploy/comp
 
 
 class ConfigMapLatencies:
-    """Reads every document of one ConfigMap, and watches it."""
+    """Reads every document of one ConfigMap, and watches the ConfigMap."""
 
     def __init__(self, source: LatencyConfigMap, server: ApiServer, clock: Clock) -> None:
         self._source = source
@@ -90,7 +90,7 @@ class ConfigMapLatencies:
         self._version = ""
 
     async def changed(self) -> bool:
-        """Return True when the ConfigMap is another than was read; False where the watch ends."""
+        """Wait until the ConfigMap changes: True; False if the watch ends or cannot start."""
         key = CONFIG_MAPS.key(self._source.namespace, self._source.config_map)
         if not self._version:
             return False
@@ -105,7 +105,7 @@ class ConfigMapLatencies:
         return False
 
     async def read(self) -> Latencies:
-        """What is believed of all that was measured."""
+        """The latencies that are still believed."""
         source, where = self._source, (self._source.namespace, self._source.config_map)
         found = await read_config_map(
             self._server, *where, missing=CONFIG_MAP_MISSING, forbidden=CONFIG_MAP_FORBIDDEN
@@ -129,7 +129,7 @@ class FileLatencies:
         self._clock = clock
 
     async def read(self) -> Latencies:
-        """What is believed of all that was measured."""
+        """The latencies that are still believed."""
         source = self._source
         document = parse_latencies(read_text_file(source.path), source.path)
         return merge_latencies([document], self._clock.now(), source.believed_seconds)
@@ -139,9 +139,9 @@ class FileLatencies:
 
 
 def _parse_readable(data: dict[str, str]) -> Iterator[LatencyDocument]:
-    """The documents that can be read; where none can, what is wrong with the first.
+    """The readable documents; if none is readable, raises the fault of the first.
 
-    A prober that writes nonsense must not hide what the others have measured.
+    A prober that writes invalid text must not hide what the others have measured.
     """
     faults: list[FeedError] = []
     for place, text in data.items():

@@ -25,7 +25,7 @@ class _Metadata(msgspec.Struct, frozen=True):
 
 
 class NodeMetrics(msgspec.Struct, frozen=True):
-    """What one node uses."""
+    """The usage of one node."""
 
     metadata: _Metadata
     usage: dict[str, str | int | float] = {}
@@ -37,14 +37,14 @@ class _List(msgspec.Struct, frozen=True):
 
 
 class MetricsServerUsage:
-    """Reads all nodes at once."""
+    """Reads the usage of all nodes in one request."""
 
     def __init__(self, server: ApiServer, clock: Clock) -> None:
         self._server = server
         self._clock = clock
 
     async def read(self) -> Usages:
-        """What every node uses."""
+        """The usage of every node."""
         try:
             listed = await self._server.get(NODE_METRICS, "", "")
         except NotFound:
@@ -69,7 +69,7 @@ def usages_from_list(listed: dict[str, Any], now: float) -> Usages:
 
 
 def usage_of_node(item: NodeMetrics, now: float) -> Usage:
-    """What one node uses, in millicores and bytes."""
+    """The usage of one node, in millicores and bytes."""
     at = item.timestamp.timestamp() if item.timestamp is not None else now
     try:
         cpu = quantity.milli_value(str(item.usage.get("cpu", "0")))

@@ -1,6 +1,6 @@
 """Reads NodeResourceTopologies (topology.node.k8s.io): what is free in each NUMA zone of a node.
 
-Where they are not served, there is nothing to read, and that is all right.
+If they are not served, there is nothing to read, and that is no error.
 """
 
 from typing import Any, Final
@@ -65,7 +65,7 @@ class TopologyZones(msgspec.Struct, frozen=True):
 
 
 class TopologyReader:
-    """Reads all nodes at once."""
+    """Reads the zones of all nodes in one request."""
 
     def __init__(self, server: ApiServer) -> None:
         self._server = server
@@ -86,7 +86,7 @@ class TopologyReader:
 
 
 def zones_from_list(listed: dict[str, Any]) -> TopologyZones:
-    """A NodeResourceTopologyList as zones; raises a FeedError where it is none."""
+    """A NodeResourceTopologyList as zones; raises a FeedError if it is none."""
     try:
         items = msgspec.convert(listed, _List).items
         return TopologyZones({item.metadata.name: _zones(item) for item in items})
@@ -107,6 +107,6 @@ def _amount(said: str | int) -> int:
 
 
 def _place(zone: _Zone) -> int:
-    """`node-1` is the second: zones are numbered as the NUMA domains of devices are."""
+    """`node-1` is the second zone: zones have the numbers of the devices' NUMA domains."""
     number = zone.name.rpartition("-")[2]
     return int(number) if number.isdecimal() else 0

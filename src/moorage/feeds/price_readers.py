@@ -1,4 +1,4 @@
-"""Readers of price tables: a ConfigMap, each entry of which is a table, or a file."""
+"""Reads price tables from a ConfigMap, with one table per entry, or from a file."""
 
 from typing import Final
 

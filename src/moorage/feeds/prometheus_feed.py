@@ -19,7 +19,7 @@ from moorage.tls_trust import trusting
 
 
 def node_names_by_alias(nodes: Iterable[Node]) -> dict[str, str]:
-    """The names of nodes by everything they go by; names go before addresses."""
+    """Node names by every alias: addresses, hostname label, name. Names win over addresses."""
     found: dict[str, str] = {}
     known = list(nodes)
     for node in known:
@@ -31,12 +31,12 @@ def node_names_by_alias(nodes: Iterable[Node]) -> dict[str, str]:
 
 
 def find_node_name(names: dict[str, str], said: str) -> str | None:
-    """The node that is meant, or None where nobody goes by that."""
+    """The node that a label's value means, or None if no alias matches."""
     return names.get(said) or names.get(without_port(said))
 
 
 def without_port(said: str) -> str:
-    """A host and port without the port, an IPv6 address without its brackets."""
+    """A host without its port, an IPv6 address without its brackets."""
     if said.startswith("["):
         return said[1:].partition("]")[0]
     host, _, port = said.rpartition(":")
@@ -47,7 +47,7 @@ QUERY_PATH: Final = "/api/v1/query"
 _EXCERPT: Final = 200
 
 NodeAliases = Callable[[], dict[str, str]]
-"""The names of nodes by everything they go by."""
+"""Node names by every alias."""
 
 
 class _Sample(msgspec.Struct, frozen=True):
@@ -71,7 +71,7 @@ Samples = dict[str, tuple[float, float]]
 
 
 class PrometheusClient:
-    """Asks one Prometheus server; token and certificates are read anew each time."""
+    """Queries one Prometheus server; token and certificates are read again each time."""
 
     def __init__(self, provider: Prometheus, names: NodeAliases) -> None:
         self._provider = provider
@@ -79,7 +79,7 @@ class PrometheusClient:
         self._session: aiohttp.ClientSession | None = None
 
     async def ask(self, queries: Sequence[str]) -> list[Samples]:
-        """The answers to some queries, all asked at once; an empty query has no answer."""
+        """The answers to some queries, all sent at once; an empty query has no answer."""
         names = self._names()
         found = await asyncio.gather(*(self._ask(query) for query in queries))
         return [self._by_node(samples, names) for samples in found]
@@ -126,7 +126,7 @@ class PrometheusClient:
         return self._session
 
     def _headers(self) -> dict[str, str]:
-        """The token, read each time: it may have been renewed."""
+        """The token, read each time because it may have been renewed."""
         file = self._provider.bearer_token_file
         return {"Authorization": f"Bearer {Path(file).read_text().strip()}"} if file else {}
 
@@ -138,7 +138,7 @@ class PrometheusClient:
 
 
 def _decode_samples(address: str, query: str, status: int, body: bytes) -> list[_Sample]:
-    """The vector of an answer, or what was wrong with the question."""
+    """The vector of an answer; raises a FeedError that tells what was wrong."""
     try:
         answer = msgspec.json.decode(body, type=_Answer)
     except msgspec.DecodeError:
@@ -158,14 +158,14 @@ _NOTHING: Final = (math.nan, math.nan)
 
 
 class PrometheusUsage:
-    """Reads what nodes use: cores and bytes."""
+    """Reads node usage: cores and bytes."""
 
     def __init__(self, provider: UsageProvider, names: NodeAliases) -> None:
         self._client = PrometheusClient(provider, names)
         self._provider = provider
 
     async def read(self) -> Usages:
-        """What every node uses that Prometheus knows."""
+        """The usage of every node that Prometheus knows."""
         provider = self._provider
         cpu, memory = await self._client.ask([provider.cpu_query, provider.memory_query])
         return Usages(
@@ -180,14 +180,14 @@ class PrometheusUsage:
 
 
 class PrometheusEnergy:
-    """Reads how hot nodes are and what they draw: degrees and watts."""
+    """Reads node temperature and power: degrees Celsius and watts."""
 
     def __init__(self, provider: EnergyProvider, names: NodeAliases) -> None:
         self._client = PrometheusClient(provider, names)
         self._provider = provider
 
     async def read(self) -> Energies:
-        """What Prometheus knows of every node."""
+        """The temperature and power of every node that Prometheus knows."""
         provider = self._provider
         heat, power = await self._client.ask([provider.temperature_query, provider.power_query])
         return Energies(

@@ -1,4 +1,4 @@
-"""What a feed has read (usage, energy, latencies), and the protocol of its readers."""
+"""What a feed has read (usage, energy, latencies, ...), and the protocol of readers."""
 
 from typing import Any, Final, Protocol, runtime_checkable
 
@@ -14,24 +14,24 @@ CONFIG_MAPS: Final = RESOURCES["configmaps"]
 
 
 class FeedError(Exception):
-    """A source could not be read: what went wrong, and what to do about it."""
+    """A source could not be read; the message tells what went wrong, and what to do about it."""
 
 
 class Reading(Protocol):
-    """Everything that was read at once."""
+    """The result of one read."""
 
     def write(self, shared: dict[str, Any]) -> None:
-        """Record it in the store of a profile."""
+        """Write it to the store of a profile."""
         ...
 
     @property
     def values(self) -> object:
-        """What was measured, whenever that was: equal readings bring nothing new."""
+        """The measured values without their times; equal values bring nothing new."""
         ...
 
 
 class Usages(msgspec.Struct, frozen=True):
-    """What nodes use."""
+    """The usage of nodes."""
 
     found: dict[str, Usage]
 
@@ -46,7 +46,7 @@ class Usages(msgspec.Struct, frozen=True):
 
 
 class Energies(msgspec.Struct, frozen=True):
-    """How hot nodes are, and what they draw."""
+    """The temperature and power of nodes."""
 
     found: dict[str, Energy]
 
@@ -61,7 +61,7 @@ class Energies(msgspec.Struct, frozen=True):
 
 
 class Latencies(msgspec.Struct, frozen=True):
-    """Milliseconds and when they were measured, by where from and where to."""
+    """Milliseconds and time of measurement, by start and end."""
 
     found: dict[tuple[str, str], tuple[float, float]]
 
@@ -76,7 +76,7 @@ class Latencies(msgspec.Struct, frozen=True):
 
 
 class Prices(msgspec.Struct, frozen=True):
-    """What instances cost."""
+    """The prices of instances."""
 
     table: PriceTable
 
@@ -89,21 +89,21 @@ class Prices(msgspec.Struct, frozen=True):
 
 
 class Reader(Protocol):
-    """Whoever reads one source."""
+    """Reads one source."""
 
     async def read(self) -> Reading:
-        """What the source says now; raises a FeedError where it says nothing."""
+        """The current contents of the source; raises a FeedError if it has none."""
         ...
 
     async def close(self) -> None:
-        """Nobody will read any more."""
+        """Close the reader: nobody will read any more."""
         ...
 
 
 @runtime_checkable
 class WatchedReader(Protocol):
-    """A reader that knows when its source says something else."""
+    """A reader that notices when its source changes."""
 
     async def changed(self) -> bool:
-        """Return True when the source has changed since it was read; False: nobody can tell."""
+        """Return True when the source has changed since the last read; False: it cannot tell."""
         ...

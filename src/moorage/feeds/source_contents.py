@@ -1,4 +1,4 @@
-"""The ConfigMap or file that a feed reads, or a FeedError that says what to do about it."""
+"""The ConfigMap or file that a feed reads, or a FeedError that tells what to do about it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,14 +9,14 @@ from moorage.watch.api_server import ApiServer
 
 
 def config_map_title(namespace: str, name: str) -> str:
-    """What messages call a ConfigMap."""
+    """A ConfigMap's name in messages."""
     return f"ConfigMap {namespace}/{name}"
 
 
 async def read_config_map(
     server: ApiServer, namespace: str, name: str, *, missing: str, forbidden: str = ""
 ) -> dict[str, Any]:
-    """The ConfigMap as the API server has it; `missing` and `forbidden` say what would help."""
+    """The ConfigMap as stored; `missing` and `forbidden` are the remedies for error messages."""
     title = config_map_title(namespace, name)
     try:
         return await server.get(CONFIG_MAPS, namespace, name)

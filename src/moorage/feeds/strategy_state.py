@@ -1,10 +1,10 @@
-"""What AdaptiveSchedulingPlugin has learnt, kept in a ConfigMap: read at the start, written after.
+"""Keeps what AdaptiveSchedulingPlugin has learnt in a ConfigMap: read at the start, then written.
 
     kind: ConfigMap
     data:
       strategies.json: '{"web": {"values": {"safety": 100}, ...}}'
 
-It is JSON by namespace, one `Learner` each. Delete an entry, or the key, to have it learnt anew.
+The value is JSON by namespace, one `Learner` each. To learn anew, delete an entry, or the key.
 """
 
 import logging
@@ -35,18 +35,18 @@ Learners = dict[str, Learner]
 
 
 class RestoredStrategies(msgspec.Struct, frozen=True):
-    """What was learnt before."""
+    """What was learnt earlier."""
 
     learners: Learners
 
     def write(self, shared: dict[str, Any]) -> None:
-        """Go on from there, where nothing has been learnt since."""
+        """Restore it for namespaces where nothing has been learnt since the start."""
         fresh: Learners = msgspec.convert(msgspec.to_builtins(self.learners), Learners)
         adaptive_scheduling.learned_strategies(shared).restore(fresh)
 
     @property
     def values(self) -> object:
-        """Nothing that pods wait for."""
+        """Always equal: no pod waits for this."""
         return None
 
 
@@ -68,7 +68,7 @@ class StrategyReader:
 
 
 def parse_learners(text: str, place: str) -> Learners:
-    """What was learnt, by namespace; raises a FeedError where it cannot be read."""
+    """What was learnt, by namespace; raises a FeedError if it cannot be read."""
     try:
         return msgspec.json.decode(text or "{}", type=Learners)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
@@ -76,7 +76,7 @@ def parse_learners(text: str, place: str) -> Learners:
 
 
 class StrategyWriter:
-    """Writes what was learnt, whenever it is something else."""
+    """Writes what was learnt, whenever it has changed."""
 
     def __init__(self, server: ApiServer, profiles: Callable[[], Iterable[Profile]]) -> None:
         self._server = server
@@ -85,13 +85,13 @@ class StrategyWriter:
         self._trouble = ""
 
     async def run(self, clock: Clock) -> None:
-        """Write for ever; ends by cancellation."""
+        """Write periodically until cancelled."""
         while True:
             await clock.sleep(WRITE_SECONDS)
             await self.write()
 
     async def write(self) -> None:
-        """Write what has changed. What goes wrong is said once."""
+        """Write what has changed. The same failure is logged once."""
         for source, learners in self._learnt().items():
             text = msgspec.json.encode(learners, order="sorted")
             if not learners or self._written.get(source) == text:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 
 def dominant_share(held: Mapping[str, float], capacity: Mapping[str, float]) -> float:
-    """The largest part of the cluster that is held of any resource."""
+    """The largest share of the cluster's capacity that is held, over all resources."""
     return max(
         (amount / capacity[name] for name, amount in held.items() if capacity.get(name)),
         default=0.0,
@@ -22,9 +22,9 @@ class _Tenant:
 
 
 class Fairness:
-    """Who holds how much, while he has pods waiting or running.
+    """The resources that tenants hold, while they have pods waiting or running.
 
-    Jain's index is of the tenants that have any pods at the moment; moments where nobody holds
+    At each moment, Jain's index covers the tenants that have any pods. Moments where nobody holds
     anything do not count.
     """
 
@@ -36,18 +36,18 @@ class Fairness:
         self._since = self._area = self._seconds = 0.0
 
     def begin(self, now: float) -> None:
-        """Count from now on."""
+        """Start counting at `now`."""
         self._since = now
 
     def resized(self, now: float, capacity: Mapping[str, float]) -> None:
-        """The cluster offers something else."""
+        """The cluster's capacity has changed."""
         self._advance(now)
         self._capacity = capacity
         for tenant in self._tenants.values():
             self._set(now, tenant, dominant_share(tenant.held, capacity))
 
     def pod_came(self, now: float, name: str) -> None:
-        """A tenant has one more pod, waiting."""
+        """A tenant has one more waiting pod."""
         self._advance(now)
         tenant = self._tenants.get(name)
         if tenant is None:
@@ -56,14 +56,14 @@ class Fairness:
         tenant.pods += 1
 
     def pod_left(self, now: float, name: str) -> None:
-        """A tenant has one pod less; what it held has been given back."""
+        """A tenant has one pod less; its resources were returned before."""
         self._advance(now)
         tenant = self._tenants[name]
         tenant.pods -= 1
         self._active -= not tenant.pods
 
     def shift(self, now: float, name: str, requests: Mapping[str, float], sign: int) -> None:
-        """A pod of a tenant holds what it asks for (1), or does so no longer (-1)."""
+        """A pod of a tenant takes (1) or returns (-1) the resources it requests."""
         self._advance(now)
         tenant = self._tenants[name]
         held = tenant.held
@@ -72,12 +72,12 @@ class Fairness:
         self._set(now, tenant, dominant_share(held, self._capacity))
 
     def index(self, now: float) -> float:
-        """Jain's index on the mean over time."""
+        """The mean of Jain's index over time."""
         self._advance(now)
         return self._area / self._seconds if self._seconds else self._jain()
 
     def shares(self, start: float, now: float) -> dict[str, float]:
-        """The dominant share of each tenant on the mean over time."""
+        """The mean dominant share of each tenant over time."""
         length = now - start
         found = {}
         for name in sorted(self._tenants):

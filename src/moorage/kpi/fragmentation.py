@@ -1,4 +1,4 @@
-"""Fragmentation: the part of what is idle that typical pods cannot use where it is."""
+"""Fragmentation: the share of idle resources that typical pods cannot use where they are."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,11 +11,11 @@ Floats = NDArray[np.float64]
 
 
 class Fragmentation:
-    """Idle amounts of nodes; looked at anew only where they have changed.
+    """Idle amounts of nodes; computed again only for nodes that changed.
 
-    Of a resource, those typical pods count that ask for it. An idle amount is unusable to a pod
-    that does not fit on its node, for want of that or any other resource; its part is the weight of
-    the pods that do not fit. Taints, selectors and other rules do not count.
+    For a resource, only typical pods that request it count. An idle amount is unusable for a pod
+    that does not fit on its node, for want of this or any other resource. The unusable share is the
+    weight of the pods that do not fit. Taints, selectors and other rules do not count.
     """
 
     def __init__(self, typical: Sequence[TypicalPod]) -> None:
@@ -33,7 +33,7 @@ class Fragmentation:
         self._changed: set[int] = set()
 
     def node_joined(self, name: str, allocatable: Mapping[str, float]) -> None:
-        """A node is there, empty."""
+        """An empty node joined."""
         row = self._rows.setdefault(name, len(self._rows))
         if row == len(self._idle):
             more = np.zeros((max(16, row), len(self._resources)))
@@ -43,13 +43,13 @@ class Fragmentation:
         self._changed.add(row)
 
     def node_left(self, name: str) -> None:
-        """A node is gone, and nothing of it is idle."""
+        """A node left; nothing of it is idle any more."""
         row = self._rows[name]
         self._idle[row] = 0.0
         self._changed.add(row)
 
     def shift(self, name: str, requests: Mapping[str, float], sign: int) -> None:
-        """A pod has come to a node (1), or has left it (-1)."""
+        """A pod came to a node (1) or left it (-1)."""
         if not self._index:
             return
         row = self._rows[name]
@@ -60,7 +60,7 @@ class Fragmentation:
         self._changed.add(row)
 
     def shares(self) -> dict[str, float]:
-        """The unusable part of what is idle, by resource; of nothing idle, nothing."""
+        """The unusable share of idle amounts, by resource that is idle and requested."""
         if self._changed:
             rows = np.fromiter(self._changed, dtype=np.int64)
             self._lost[rows] = self._unusable(self._idle[rows])
@@ -73,7 +73,7 @@ class Fragmentation:
         }
 
     def _unusable(self, idle: Floats) -> Floats:
-        """What is lost to typical pods.  float64 (node, resource)"""
+        """The idle amounts lost to typical pods.  float64 (node, resource)"""
         misfits = (idle[:, None, :] < self._asked[None, :, :]).any(axis=2)  # (node, pod)
         lost: Floats = (misfits.astype(np.float64) @ self._weights) * idle
         return lost

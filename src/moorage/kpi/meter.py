@@ -1,4 +1,4 @@
-"""The meter hears of nodes and pods as they come and go; at the end it knows what a run was."""
+"""The meter records nodes and pods as they come and go, and computes the KPIs of a run."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -18,8 +18,8 @@ from moorage.kpi.spread import SpreadKept
 class PodFacts(msgspec.Struct, frozen=True, gc=False):
     """What KPIs need to know of a pod.
 
-    `usage` is what it uses of what it asks for. `workload` is whose replica it is, `gang` the group
-    that makes sense only with `gang_size` pods.
+    `usage` is the share of its requests that it uses. `workload` names the workload it is a replica
+    of. `gang` names the group that is of use only with `gang_size` pods.
     """
 
     kind: PodKind
@@ -62,10 +62,10 @@ class _Gang:
 
 
 class Meter:
-    """Everything that KPIs are made of. Times never go back; a pod is known by any unique name.
+    """Everything that KPIs are computed from. Times never decrease; pods have any unique names.
 
-    A run ends with the last thing that happens to a pod, and nobody knows beforehand which that is:
-    what becomes of a node is held until something happens to a pod after it, or never counts.
+    A run ends with the last event of a pod, which nobody knows in advance. So a change of a node is
+    held until a later event of a pod; without one, it never counts.
     """
 
     def __init__(self, settings: KpiSettings, start: float) -> None:
@@ -103,25 +103,25 @@ class Meter:
         price_per_hour: float = 0.0,
         zone: str = "",
     ) -> None:
-        """A node is there, empty."""
+        """An empty node joined."""
         self._node_changes(now, partial(self._join, name, allocatable, price_per_hour, zone))
 
     def node_left(self, now: float, name: str) -> None:
-        """A node is gone; its pods have stopped before."""
+        """A node left; its pods were stopped before."""
         self._node_changes(now, partial(self._leave, name))
 
     def has_room(self, node: str, requests: Mapping[str, float]) -> bool:
-        """Whether a node is there that would take a pod now."""
+        """Whether the node exists and has room for a pod now."""
         self._catch_up()
         return self.totals.has_room(node, requests)
 
     def fills(self) -> list[float]:
-        """How full each node is, while pods are certain to come yet."""
+        """How full each node is; call this only while more pods are certain to come."""
         self._catch_up()
         return self.totals.fills()
 
     def pod_arrived(self, now: float, pod: str, facts: PodFacts) -> None:
-        """A pod has come, and waits."""
+        """A pod arrived, and waits."""
         now = self._pod_changes(now)
         self._pods[pod] = _Pod(facts, now)
         self.times.arrived(facts.kind)
@@ -155,13 +155,13 @@ class Meter:
             gang.whole = gang.whole or gang.running >= gang.size
 
     def pod_stopped(self, now: float, pod: str, *, work_lost: float = 0.0) -> None:
-        """A pod was stopped before its work was done, by whoever, and waits again."""
+        """A pod was stopped before it completed, for any reason, and waits again."""
         self._release(self._pod_changes(now), self._pods[pod])
         self.evictions += 1
         self.work_lost += work_lost
 
     def pod_completed(self, now: float, pod: str) -> None:
-        """A pod has done its work."""
+        """A pod completed its work."""
         known = self._pods[pod]
         now = self._pod_changes(now)
         self._release(now, known)
@@ -169,7 +169,7 @@ class Meter:
         self._forget(now, pod)
 
     def pod_withdrawn(self, now: float, pod: str) -> None:
-        """A pod is not wanted any more, wherever it is: it has neither ended nor been evicted."""
+        """A pod was removed, running or waiting; it neither completed nor was evicted."""
         now = self._pod_changes(now)
         known = self._pods[pod]
         if known.node:
@@ -177,11 +177,11 @@ class Meter:
         self._forget(now, pod)
 
     def settled(self, now: float) -> None:
-        """Something happened to a pod that changes nothing but the end of the run."""
+        """An event of a pod that only moves the end of the run."""
         self._pod_changes(now)
 
     def finish(self) -> float:
-        """The run is over; the time of the last thing that happened to a pod."""
+        """End the run; returns the time of the last event of a pod."""
         self.samples.skip_to(self.end, self.moment())
         self.samples.end(self.end, self.moment())
         self.costs.settle(self.end)
@@ -191,7 +191,7 @@ class Meter:
         return self.end
 
     def moment(self) -> Moment:
-        """The cluster as it is."""
+        """The current state of the cluster."""
         return Moment(
             self.waiting,
             self.running,
@@ -214,7 +214,7 @@ class Meter:
         return self.end
 
     def _catch_up(self) -> None:
-        """What was held of nodes counts: something happens to a pod."""
+        """Apply the held changes of nodes, because an event of a pod follows them."""
         if self._held:
             for when, change in self._held:
                 change(self._look(when))
@@ -238,7 +238,7 @@ class Meter:
         self.fairness.resized(now, self.totals.capacity)
 
     def _look(self, now: float) -> float:
-        """Before anything changes: see what was due; what comes before the start counts as then."""
+        """Take samples that are due, before a change; times before the start count as the start."""
         if now <= self.start:
             return self.start
         if self.samples.due < now:

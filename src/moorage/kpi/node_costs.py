@@ -1,4 +1,4 @@
-"""What nodes cost: node-hours times price, while they hold pods and while they are there."""
+"""What nodes cost: node-hours times price, while they hold pods and while they exist."""
 
 from collections.abc import Mapping
 from math import fsum
@@ -7,7 +7,7 @@ from typing import TypeVar
 Name = TypeVar("Name")
 HOUR = 3600.0
 _LEAST_SHARE = 1e-9
-"""What a pod that asks for nothing counts as, so that a node's whole price is always divided."""
+"""The least share of a pod, so that a node's whole price is always divided among its pods."""
 
 
 class _Node:
@@ -23,7 +23,7 @@ class _Node:
 
 
 class NodeCosts:
-    """Which nodes are there, which hold pods, and who pays for them."""
+    """The nodes that exist, the nodes that hold pods, and the tenants who pay for them."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, _Node] = {}
@@ -34,7 +34,7 @@ class NodeCosts:
         self._peak = 0
 
     def begin(self, now: float) -> None:
-        """Count from now on."""
+        """Start counting at `now`."""
         self._in_use_since = now
         for node in self._nodes.values():
             node.since = node.charged = now
@@ -46,7 +46,7 @@ class NodeCosts:
 
     @property
     def present(self) -> int:
-        """How many nodes there are now."""
+        """How many nodes exist now."""
         return len(self._nodes)
 
     @property
@@ -60,22 +60,22 @@ class NodeCosts:
         return self._peak
 
     def hourly(self) -> float:
-        """What the nodes that hold pods cost per hour, now."""
+        """What the nodes that hold pods now cost per hour."""
         return fsum(node.price for node in self._nodes.values() if node.pods)
 
     def node_joined(
         self, now: float, name: str, price: float, offered: Mapping[str, float]
     ) -> None:
-        """A node is there, empty; `price` is per hour."""
+        """An empty node joined; `price` is per hour."""
         self._nodes[name] = _Node(now, price, offered)
 
     def node_left(self, now: float, name: str) -> None:
-        """A node is gone; its pods have been taken off it before."""
+        """A node left; its pods were removed before."""
         node = self._nodes.pop(name)
         self._provisioned.append((now - node.since) / HOUR * node.price)
 
     def pod_came(self, now: float, name: str, tenant: str, asked: Mapping[str, float]) -> None:
-        """A pod of a tenant is on a node."""
+        """A pod of a tenant came to a node."""
         node = self._nodes[name]
         if not node.pods:
             self._used.add(name)
@@ -85,7 +85,7 @@ class NodeCosts:
         node.shares[tenant] = node.shares.get(tenant, 0.0) + share_of_node(asked, node.offered)
 
     def pod_left(self, now: float, name: str, tenant: str, asked: Mapping[str, float]) -> None:
-        """A pod of a tenant is no longer on a node."""
+        """A pod of a tenant left a node."""
         node = self._nodes[name]
         self._charge(now, node)
         node.pods -= 1
@@ -95,26 +95,26 @@ class NodeCosts:
             self._count(now, -1)
 
     def settle(self, now: float) -> None:
-        """Charge everyone up to now."""
+        """Charge all tenants up to now."""
         for node in self._nodes.values():
             self._charge(now, node)
         self._count(now, 0)
 
     def cost(self) -> float:
-        """What was settled."""
+        """The cost settled so far."""
         return fsum(self._spent.values())
 
     def by_tenant(self) -> dict[str, float]:
-        """What was settled, by who pays."""
+        """The cost settled so far, by tenant."""
         return {tenant: self._spent[tenant] for tenant in sorted(self._spent)}
 
     def provisioned(self, now: float) -> float:
-        """What all nodes cost while they were there, whether they held pods or not."""
+        """What all nodes cost while they existed, with or without pods."""
         still = ((now - node.since) / HOUR * node.price for node in self._nodes.values())
         return fsum((*self._provisioned, *still))
 
     def mean_in_use(self, seconds: float) -> float:
-        """How many nodes held pods, on the mean over so many seconds."""
+        """The mean number of nodes that held pods over so many seconds."""
         return self._in_use_seconds / seconds if seconds else self._in_use
 
     def _count(self, now: float, change: int) -> None:
@@ -135,7 +135,7 @@ class NodeCosts:
 
 
 def share_of_node(asked: Mapping[Name, float], offered: Mapping[Name, float]) -> float:
-    """The largest part of the node that is asked for of any resource."""
+    """The largest share of a resource of the node that is requested."""
     most = _LEAST_SHARE
     for name, amount in asked.items():
         room = offered.get(name)

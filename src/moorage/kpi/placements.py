@@ -1,4 +1,4 @@
-"""What one placement is worth, by the definitions that the KPIs of a run have."""
+"""What one placement is worth, by the same definitions as the KPIs of a run."""
 
 import math
 from collections.abc import Iterable, Mapping, Set
@@ -9,11 +9,11 @@ from moorage.kpi.spread import is_spread
 
 
 class PlacementKpis(NamedTuple):
-    """One pod on its node, right after it came there; NaN where there is nothing to tell.
+    """One pod on its node, right after its placement; NaN for what does not apply.
 
-    `utilisation` is how full the node is, `balance` 1 less by how much it is fuller than nodes are
-    on the mean, `cost` the pod's part of the node's price per hour, `spread` 1 where its workload
-    is evenly spread over zones, and 0 where it is not.
+    `utilisation` is how full the node is. `balance` is 1 less the amount by which it is fuller than
+    the mean of all nodes. `cost` is the pod's part of the node's price per hour. `spread` is 1 if
+    its workload is evenly spread over zones, and 0 if not.
     """
 
     utilisation: float
@@ -23,7 +23,7 @@ class PlacementKpis(NamedTuple):
 
 
 def balance_of(fill: float, mean: float) -> float:
-    """1 where the node is no fuller than nodes are on the mean."""
+    """1 if the node is no fuller than the mean of all nodes, less the excess otherwise."""
     return 1.0 - max(0.0, fill - mean)
 
 
@@ -33,13 +33,13 @@ def cost_of(
     offered: Mapping[Name, float],
     price: float,
 ) -> float:
-    """What a pod pays of a node's price, which those on it divide by their dominant shares."""
+    """A pod's part of a node's price, which its pods divide by their dominant shares."""
     whole = sum(share_of_node(each, offered) for each in on_node)
     return price * share_of_node(asked, offered) / whole if whole else price
 
 
 def spread_of(counts: Mapping[int, int], zones: Set[int], max_skew: int = 1) -> float:
-    """Whether a workload is spread; NaN for a single pod, and where there is only one zone."""
+    """1 if a workload is spread, else 0; NaN for a single pod or a single zone."""
     if len(zones) < 2 or sum(counts.values()) < 2:
         return math.nan
     return float(is_spread(counts, zones, max_skew))

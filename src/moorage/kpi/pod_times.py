@@ -10,7 +10,7 @@ from moorage.kpi.quantiles import Quantiles, quantiles
 
 
 class PodKind(msgspec.Struct, frozen=True):
-    """What pods are told apart by."""
+    """The features by which pods are grouped."""
 
     tenant: str
     priority: int
@@ -19,7 +19,7 @@ class PodKind(msgspec.Struct, frozen=True):
 
 
 class TimesSummary(msgspec.Struct, frozen=True):
-    """The pods of one class, tenant or priority."""
+    """The times of the pods of one class, tenant or priority."""
 
     pods: int
     never_placed: int
@@ -28,7 +28,7 @@ class TimesSummary(msgspec.Struct, frozen=True):
 
 
 class _Times:
-    """The pods of one kind; eight bytes for each that was placed, and eight for each that ended."""
+    """The pods of one kind; eight bytes per placed pod, and eight per completed pod."""
 
     __slots__ = ("completions", "pods", "waits")
 
@@ -45,28 +45,28 @@ class PodTimes:
         self._kinds: dict[PodKind, _Times] = {}
 
     def arrived(self, kind: PodKind) -> None:
-        """A pod has come."""
+        """A pod arrived."""
         times = self._kinds.get(kind)
         if times is None:
             times = self._kinds[kind] = _Times()
         times.pods += 1
 
     def placed(self, kind: PodKind, wait: float) -> None:
-        """A pod was given a node for the first time, after it had waited so long."""
+        """A pod got a node for the first time, after waiting so long."""
         self._kinds[kind].waits.append(wait)
 
     def completed(self, kind: PodKind, seconds: float) -> None:
-        """A pod has done its work, so long after it came."""
+        """A pod completed its work, so long after its arrival."""
         self._kinds[kind].completions.append(seconds)
 
     @property
     def pods(self) -> int:
-        """How many came."""
+        """How many pods arrived."""
         return sum(times.pods for times in self._kinds.values())
 
     @property
     def finished(self) -> int:
-        """How many have done their work."""
+        """How many pods completed."""
         return sum(len(times.completions) for times in self._kinds.values())
 
     def waits(self) -> list[float]:
@@ -82,7 +82,7 @@ class PodTimes:
         return _summary(self._kinds.values())
 
     def by(self, feature: Callable[[PodKind], str]) -> dict[str, TimesSummary]:
-        """The pods told apart by one feature, in its order."""
+        """The pods grouped by one feature, in the order of its values."""
         found: dict[str, list[_Times]] = {}
         for kind, times in self._kinds.items():
             found.setdefault(feature(kind), []).append(times)

@@ -7,7 +7,7 @@ import msgspec
 
 
 class Quantiles(msgspec.Struct, frozen=True):
-    """Of no values at all, each is None."""
+    """Without values, each is None."""
 
     mean: float | None = None
     p50: float | None = None

@@ -9,7 +9,7 @@ import msgspec
 class Meaned(msgspec.Struct, frozen=True):
     """One resource: its means over time, its highest share, and its share at the end.
 
-    Of no resource at all there is no share.
+    A resource with no capacity has no share.
     """
 
     allocation: float | None
@@ -62,7 +62,7 @@ class _Total:
         self.squares += after * after - before * before
 
     def look(self) -> None:
-        """See whether more of it is allocated than ever before."""
+        """Update the peak share."""
         if self.capacity and self.requested > self.peak * self.capacity:
             self.peak = self.requested / self.capacity
 
@@ -71,7 +71,7 @@ class _Total:
 
 
 class ResourceTotals:
-    """Every resource; nodes and pods come and go at the times that are told."""
+    """Every resource. The caller gives the times at which nodes and pods come and go."""
 
     def __init__(self) -> None:
         self._totals: dict[str, _Total] = {}
@@ -79,17 +79,17 @@ class ResourceTotals:
         self._held: dict[str, dict[str, float]] = {}
 
     def begin(self, now: float) -> None:
-        """Count from now on; what came before is as it is, and no time of it counts."""
+        """Start counting at `now`, from the state that earlier changes have left."""
         for total in self._totals.values():
             total.since = now
 
     @property
     def capacity(self) -> dict[str, float]:
-        """What all nodes offer together."""
+        """The capacity of all nodes together."""
         return {name: total.capacity for name, total in self._totals.items()}
 
     def node_joined(self, now: float, node: str, allocatable: Mapping[str, float]) -> None:
-        """A node is there, empty."""
+        """An empty node joined."""
         self._offered[node] = allocatable
         self._held[node] = dict.fromkeys(allocatable, 0.0)
         for name, amount in allocatable.items():
@@ -98,7 +98,7 @@ class ResourceTotals:
             total.nodes += amount > 0
 
     def node_left(self, now: float, node: str) -> None:
-        """A node is gone; its pods have been taken off it before."""
+        """A node left; its pods were removed before."""
         held = self._held.pop(node)
         for name, amount in self._offered.pop(node).items():
             total = self._total(name, now)
@@ -111,7 +111,7 @@ class ResourceTotals:
     def shift(
         self, now: float, node: str, requests: Mapping[str, float], sign: int, usage: float
     ) -> None:
-        """A pod has come to a node (1), or has left it (-1)."""
+        """A pod came to a node (1) or left it (-1)."""
         offered, held, totals = self._offered[node], self._held[node], self._totals
         for name, asked in requests.items():
             amount = sign * asked
@@ -133,7 +133,7 @@ class ResourceTotals:
                 total.squares += share * share - was * was
 
     def has_room(self, node: str, requests: Mapping[str, float]) -> bool:
-        """Whether a node is there and holds as little as to take that, too."""
+        """Whether a node exists and has room for these requests, too."""
         offered, held = self._offered.get(node), self._held.get(node)
         if offered is None or held is None:
             return False
@@ -143,11 +143,11 @@ class ResourceTotals:
         return True
 
     def held_on(self, node: str) -> Mapping[str, float]:
-        """What the pods on a node ask for; nothing of one that is not there."""
+        """The requests of the pods on a node; empty if the node does not exist."""
         return self._held.get(node, {})
 
     def fills(self) -> list[float]:
-        """How full each node is: the largest part that is held of any of its resources."""
+        """How full each node is: the largest held share of any of its resources."""
         return [
             max(
                 (held.get(name, 0.0) / room for name, room in self._offered[node].items() if room),
@@ -157,12 +157,12 @@ class ResourceTotals:
         ]
 
     def shares(self) -> dict[str, float]:
-        """What is allocated of each resource that there is, now."""
+        """The share of each resource that is allocated now, if it has any capacity."""
         found = ((name, total.share()) for name, total in self._totals.items())
         return {name: share for name, share in found if share is not None}
 
     def means(self, end: float) -> dict[str, Meaned]:
-        """Every resource over all the time that has passed."""
+        """Every resource over the whole time."""
         for total in self._totals.values():
             total.advance(end)
         return {name: _meaned(total) for name, total in sorted(self._totals.items())}

@@ -1,4 +1,4 @@
-"""Curves over time: a state looked at again and again, at most so many times in all."""
+"""Curves over time: a state sampled at equal intervals, at most so many times in all."""
 
 from typing import Generic, TypeVar
 
@@ -6,7 +6,7 @@ T = TypeVar("T")
 
 
 class Samples(Generic[T]):
-    """What was seen, and when. When there is too much of it, every other point goes."""
+    """Samples with their times. When there are too many, every other one is dropped."""
 
     def __init__(self, start: float, seconds: float, most: int) -> None:
         self.points: list[tuple[float, T]] = []
@@ -17,11 +17,11 @@ class Samples(Generic[T]):
 
     @property
     def due(self) -> float:
-        """When to look next."""
+        """The time of the next sample."""
         return self._start + self._count * self._step
 
     def add(self, value: T) -> None:
-        """What is seen at the time that was due."""
+        """Add a sample for the time that was due."""
         self.points.append((self.due, value))
         self._count += 1
         if len(self.points) > self._most:
@@ -30,10 +30,10 @@ class Samples(Generic[T]):
             self._count = len(self.points)
 
     def skip_to(self, now: float, value: T) -> None:
-        """Look as often as was due before now, at what has not changed since."""
+        """Add the samples that were due before `now`, of a state that has not changed since."""
         while self.due < now:
             self.add(value)
 
     def end(self, now: float, value: T) -> None:
-        """Look once more, whatever is due."""
+        """Add one more sample at `now`, due or not."""
         self.points.append((now, value))

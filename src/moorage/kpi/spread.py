@@ -1,4 +1,4 @@
-"""Spread: how evenly the pods of a workload lie in the zones of the cluster."""
+"""Spread: how evenly the pods of a workload are spread over the zones of the cluster."""
 
 from collections.abc import Mapping, Set
 from typing import TypeVar
@@ -13,7 +13,7 @@ def is_spread(counts: Mapping[Zone, int], zones: Set[Zone], max_skew: int) -> bo
 
 
 class SpreadKept:
-    """Looks at a workload each time one of its pods is placed.
+    """Checks a workload's spread each time one of its pods is placed.
 
     Only workloads of several pods count, and only clusters of several zones.
     """
@@ -25,19 +25,19 @@ class SpreadKept:
         self._looks = self._kept = 0
 
     def zone_joined(self, zone: str) -> None:
-        """A node of that zone is there."""
+        """A node of that zone joined."""
         if zone:
             self._zones[zone] = self._zones.get(zone, 0) + 1
 
     def zone_left(self, zone: str) -> None:
-        """A node of that zone is gone."""
+        """A node of that zone left."""
         if zone:
             self._zones[zone] -= 1
             if not self._zones[zone]:
                 del self._zones[zone]
 
     def placed(self, workload: str, zone: str) -> None:
-        """A pod of a workload runs in a zone."""
+        """A pod of a workload runs in a zone from now on."""
         if not (workload and zone):
             return
         counts = self._counts.setdefault(workload, {})
@@ -47,7 +47,7 @@ class SpreadKept:
             self._kept += is_spread(counts, self._zones.keys(), self._max_skew)
 
     def left(self, workload: str, zone: str) -> None:
-        """A pod of a workload runs there no longer."""
+        """A pod of a workload no longer runs in a zone."""
         if not (workload and zone):
             return
         counts = self._counts[workload]
@@ -58,5 +58,5 @@ class SpreadKept:
             del self._counts[workload]
 
     def share(self) -> float | None:
-        """The part of the looks that found the workload spread; None where there were none."""
+        """The share of checks that found the workload spread; None without checks."""
         return self._kept / self._looks if self._looks else None

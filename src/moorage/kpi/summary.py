@@ -10,11 +10,11 @@ from moorage.kpi.pod_times import TimesSummary
 from moorage.kpi.quantiles import Quantiles
 
 DIGITS: Final = 9
-"""Significant digits that are kept: the last few of a float are the machine's, not the run's."""
+"""Significant digits to keep: the last few digits of a float depend on the machine."""
 
 
 MOST_WORKLOADS: Final = 200
-"""How many workloads are told apart."""
+"""How many workloads are reported separately."""
 
 
 class Kpis(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class Kpis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def summarize(meter: Meter) -> Kpis:
-    """Close a meter and read it."""
+    """Finish a meter and compute its KPIs."""
     end = meter.finish()
     length, times = end - meter.start, meter.times
     everyone = times.summary()
@@ -119,7 +119,7 @@ def flat(kpis: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, float
 
 
 def _mean_fragmentation(meter: Meter) -> dict[str, float]:
-    """The mean over the samples, which are equally far apart, of each resource."""
+    """The mean over the samples, by resource; samples are equally far apart."""
     seen: dict[str, list[float]] = {}
     for _, moment in meter.samples.points:
         for name, share in moment.fragmentation.items():
@@ -128,7 +128,7 @@ def _mean_fragmentation(meter: Meter) -> dict[str, float]:
 
 
 def _few(workloads: dict[str, TimesSummary]) -> dict[str, TimesSummary]:
-    """The workloads that have most pods; those that have no name do not count."""
+    """The workloads with the most pods; pods without a workload do not count."""
     named = {name: found for name, found in workloads.items() if name}
     if len(named) <= MOST_WORKLOADS:
         return named

@@ -25,7 +25,7 @@ _SPECS_KEPT: Final = 1024
 
 
 class AdmissionPlugins:
-    """Admits new pods; a spec that many share is changed once for each namespace."""
+    """Admits new pods. A spec that many pods of a namespace share is changed once."""
 
     def __init__(self, store: Store) -> None:
         self._ranges = store.table(LIMIT_RANGES)
@@ -34,7 +34,7 @@ class AdmissionPlugins:
         self._known: OrderedDict[tuple[int, str, int, int], tuple[Raw, Raw]] = OrderedDict()
 
     def changed(self, metadata: Raw, spec: Raw) -> Raw:
-        """The spec as the plugins leave it; or a refusal."""
+        """The spec after the plugins have changed it; raises an ApiError if a plugin refuses it."""
         versions = self._ranges.history.end, self._runtimes.history.end
         key = (id(spec), metadata["namespace"], *versions)
         known = self._known.get(key)
@@ -47,7 +47,7 @@ class AdmissionPlugins:
         return changed
 
     def admit(self, metadata: Raw, spec: Raw) -> None:
-        """Refuse a pod for which there is no quota left."""
+        """Refuse a pod that exceeds a quota of its namespace."""
         self._quotas.admit(metadata, spec)
 
     def _change(self, metadata: Raw, spec: Raw) -> Raw:
@@ -65,7 +65,7 @@ class AdmissionPlugins:
 
 
 def _with_runtime_class(classes: Table, metadata: Raw, spec: Raw) -> Raw:
-    """RuntimeClass: overhead, node selector and tolerations of a runtime; or a refusal."""
+    """RuntimeClass: the spec with the class's overhead, node selector and tolerations."""
     name = spec.get("runtimeClassName")
     if not name:
         return spec
@@ -102,7 +102,7 @@ def _merged_selector(metadata: Raw, spec: Raw, selector: dict[str, str]) -> dict
 
 
 def _with_default_tolerations(spec: Raw) -> Raw:
-    """DefaultTolerationSeconds: five minutes on a node that went away, unless the spec says."""
+    """DefaultTolerationSeconds: tolerate an unreachable node for five minutes, by default."""
     own = spec.get("tolerations") or []
     known = [msgspec.convert(each, Toleration) for each in own]
     missing = [

@@ -1,4 +1,4 @@
-"""The resources the embedded cluster keeps: what a scheduler reads, workloads, and admission's."""
+"""The resources that the embedded cluster keeps: for scheduling, workloads and admission."""
 
 from typing import Final
 
@@ -38,6 +38,6 @@ _ORDER: Final = (
 )
 
 KEPT_RESOURCES: Final[dict[str, Resource]] = {resource.plural: resource for resource in _ORDER}
-"""Every resource by its plural, in an order in which each comes after those it refers to."""
+"""Every resource by its plural. Each comes after the resources that its objects refer to."""
 
 KEPT_KINDS: Final[dict[str, Resource]] = {each.kind: each for each in KEPT_RESOURCES.values()}

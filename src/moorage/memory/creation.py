@@ -48,9 +48,9 @@ def add_object(
     restored: bool = False,
     from_server: bool = False,
 ) -> Entry:
-    """Name, fill, check and store an object whose metadata dict is the caller's own.
+    """Name, default, validate and store an object. The caller gives up its metadata dict.
 
-    One that was taken `from_server`, some server, was checked there.
+    An object taken `from_server` (from any API server) was validated there.
     """
     metadata = raw["metadata"]
     if resource.namespaced:
@@ -77,7 +77,7 @@ def add_object(
 
 
 def with_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw, *, restored: bool) -> Raw:
-    """The object with defaults; a pod's priority is resolved, unless restored with one."""
+    """The object with defaults; a pod's priority is resolved, unless it is restored with one."""
     raw = {"apiVersion": resource.api_version, "kind": resource.kind, **raw}
     if resource == PRIORITY_CLASSES:
         priority_admission.admit_priority_class(registry.store.table(resource), raw)

@@ -1,7 +1,7 @@
 """Deletes an object: grace periods, finalizers, and namespaces with their contents.
 
-A pod on a node is given its grace period and stays, terminating, until its kubelet lets go of it;
-any other pod has none. Whatever has finalizers stays until the last of them is taken away.
+A pod on a node stays, terminating, for its grace period, until its kubelet finishes the deletion.
+Any other pod has no grace period. An object with finalizers stays until the last one is removed.
 """
 
 from moorage.memory import error_messages, namespace_lifecycle
@@ -13,7 +13,7 @@ from moorage.watch.api_server import Raw
 
 
 def lost_last_finalizer(old: Entry, raw: Raw) -> bool:
-    """Whether a write gives up the last finalizer of an object that is otherwise gone."""
+    """Whether a write removes the last finalizer of an object that is otherwise deleted."""
     metadata = old.raw["metadata"]
     return (
         "deletionTimestamp" in metadata
@@ -31,7 +31,7 @@ def remove_object(registry: ObjectRegistry, table: Table, entry: Entry) -> None:
 
 
 def finish_namespace(registry: ObjectRegistry, name: str) -> None:
-    """Remove a namespace that was only waiting for its last object to go."""
+    """Remove a terminating namespace once its last object and finalizer are gone."""
     table = registry.store.table(NAMESPACES)
     entry = table.entries.get(name)
     if entry is None or not namespace_lifecycle.is_terminating(entry):
@@ -50,7 +50,7 @@ def delete_object(
     uid: str,
     grace_period_seconds: int | None,
 ) -> None:
-    """Delete an object, or begin to."""
+    """Delete an object, or mark it as terminating."""
     table, entry = registry.find(resource, namespace, name)
     actual = entry.raw["metadata"]["uid"]
     if uid and uid != actual:
@@ -100,7 +100,7 @@ def _delete_pod(registry: ObjectRegistry, table: Table, entry: Entry, asked: int
 
 
 def _grace(pod: Raw, asked: int | None) -> int:
-    """The grace period: as asked, or as the pod says; none off its node or after its end."""
+    """The grace period: as asked, or else the pod's own; 0 for an unbound or finished pod."""
     if not pod["spec"].get("nodeName") or pod["status"].get("phase") in ("Succeeded", "Failed"):
         return 0
     grace: int = pod["spec"].get("terminationGracePeriodSeconds", 0) if asked is None else asked
@@ -108,7 +108,7 @@ def _grace(pod: Raw, asked: int | None) -> int:
 
 
 def _shorten(registry: ObjectRegistry, table: Table, entry: Entry, asked: int | None) -> Entry:
-    """The pod with a shorter grace period than it has; one under way is never made longer."""
+    """The pod with its grace period shortened to `asked`; it is never extended."""
     metadata = entry.raw["metadata"]
     grace: int = metadata.get("deletionGracePeriodSeconds") or 0
     if asked is None or asked >= grace:
@@ -121,7 +121,7 @@ def _shorten(registry: ObjectRegistry, table: Table, entry: Entry, asked: int | 
 
 
 def _mark(registry: ObjectRegistry, table: Table, entry: Entry, deadline: str, grace: int) -> Entry:
-    """The object with the time by which it is to be gone."""
+    """The object with its deletion deadline and grace period."""
     metadata = {
         **entry.raw["metadata"],
         "deletionTimestamp": deadline,

@@ -13,12 +13,12 @@ MODIFIED = (
 
 
 def not_found(resource: Resource, name: str) -> NotFound:
-    """There is no such object."""
+    """The object does not exist."""
     return NotFound(f'{resource.qualified} "{name}" not found')
 
 
 def already_exists(resource: Resource, name: str, *, generated: bool = False) -> AlreadyExists:
-    """An object of that name is there."""
+    """An object of that name exists."""
     message = f'{resource.qualified} "{name}" already exists'
     if generated:
         message += ", the server was not able to generate a unique name for the object"
@@ -26,46 +26,46 @@ def already_exists(resource: Resource, name: str, *, generated: bool = False) ->
 
 
 def conflict(qualified: str, name: str, why: str) -> Conflict:
-    """The object is not what the caller takes it to be."""
+    """The object is not in the state that the caller expects."""
     return Conflict(f'Operation cannot be fulfilled on {qualified} "{name}": {why}')
 
 
 def forbidden(resource: Resource, metadata: Raw, why: str) -> Forbidden:
-    """An admission plugin says no."""
+    """An admission plugin refuses the object."""
     name = metadata.get("name") or metadata.get("generateName") or "Unknown"
     return Forbidden(f'{resource.qualified} "{name}" is forbidden: {why}')
 
 
 def invalid(resource: Resource, name: str, *errors: str) -> Invalid:
-    """Fields have values they must not have."""
+    """Fields have invalid values."""
     causes = errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
     return Invalid(f'{_kind(resource)} "{name}" is invalid: {causes}')
 
 
 def no_version(resource: Resource, name: str) -> Invalid:
-    """An update does not say which version it replaces."""
+    """An update lacks the resourceVersion that it replaces."""
     cause = invalid_value("metadata.resourceVersion", 0, "must be specified for an update")
     return Invalid(f'{resource.qualified} "{name}" is invalid: {cause}')
 
 
 def required(field: str, detail: str = "") -> str:
-    """A field is missing."""
+    """A required field is missing."""
     return _cause(f"{field}: Required value", detail)
 
 
 def not_allowed(field: str, detail: str) -> str:
-    """A field must not be set so."""
+    """A field must not be set like this."""
     return _cause(f"{field}: Forbidden", detail)
 
 
 def invalid_value(field: str, value: Any, detail: str) -> str:
-    """A field has a value it must not have."""
+    """A field has an invalid value."""
     text = json.dumps(value, separators=(",", ":"))
     return _cause(f"{field}: Invalid value: {text}", detail)
 
 
 def wrong_uid(resource: Resource, key: str, name: str, asked: str, actual: str) -> Conflict:
-    """The object of that name is not the one the writer means."""
+    """The stored object has another uid than the one to write."""
     group = f"/{resource.group}" if resource.group == "scheduling.x-k8s.io" else ""
     return conflict(
         resource.qualified,
@@ -77,7 +77,7 @@ def wrong_uid(resource: Resource, key: str, name: str, asked: str, actual: str) 
 
 
 def wrong_uid_to_delete(resource: Resource, name: str, asked: str, actual: str) -> Conflict:
-    """The object of that name is not the one to delete."""
+    """The stored object has another uid than the one to delete."""
     return conflict(
         _kind(resource),
         name,

@@ -12,13 +12,13 @@ from moorage.watch.api_server import Raw
 
 
 class Kubelet:
-    """Starts, ends and rejects pods on request, and lets go of those that were deleted."""
+    """Starts, ends and rejects pods on request, and finishes the deletion of pods."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self._cluster = cluster
 
     def run(self, namespace: str, name: str) -> None:
-        """Start a pod that is on a node: it is Running and Ready."""
+        """Start a bound pod: it becomes Running and Ready."""
         now = self._cluster.registry.stamps.now()
         status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": "Running"}
         status.setdefault("startTime", now)
@@ -27,7 +27,7 @@ class Kubelet:
         self._write(namespace, name, status)
 
     def finish(self, namespace: str, name: str, *, succeeded: bool = True) -> None:
-        """End a pod: it has Succeeded, or Failed, and holds its node no longer."""
+        """End a pod: it becomes Succeeded or Failed, and releases its node's resources."""
         now = self._cluster.registry.stamps.now()
         phase = "Succeeded" if succeeded else "Failed"
         status: Raw = {**self._pod_on_node(namespace, name)["status"], "phase": phase}
@@ -46,7 +46,7 @@ class Kubelet:
         used: int = 0,
         capacity: int = 0,
     ) -> None:
-        """Refuse a pod that its node has no room for: it has Failed as OutOfcpu or the like."""
+        """Reject a pod that its node has no room for: it becomes Failed (OutOfcpu, say)."""
         shortage = (
             f"Pod was rejected: Node didn't have enough resource: {resource}, "
             f"requested: {requested}, used: {used}, capacity: {capacity}"
@@ -61,11 +61,11 @@ class Kubelet:
         self._write(namespace, name, status)
 
     async def finish_termination(self, namespace: str, name: str, uid: str = "") -> None:
-        """Let go of a pod that was deleted, whatever is left of its grace period."""
+        """Remove a deleted pod at once, whatever is left of its grace period."""
         await self._cluster.delete(PODS, namespace, name, uid=uid, grace_period_seconds=0)
 
     async def serve(self, stop_seconds: float = 0.0) -> None:
-        """Let go of every deleted pod when it has stopped or its grace period is over."""
+        """Remove every deleted pod after `stop_seconds`, or after its grace period if sooner."""
         async with (
             asyncio.TaskGroup() as group,
             aclosing(self._cluster.follow(PODS, _is_to_stop)) as events,

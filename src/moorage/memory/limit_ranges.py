@@ -1,4 +1,4 @@
-"""The LimitRanger admission plugin: default requests and limits of containers, and bounds."""
+"""The LimitRanger admission plugin: default requests and limits of containers, min and max."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from moorage.watch.api_server import Raw
 
 
 def container_limits(limit_range: Raw) -> Iterator[Raw]:
-    """What a LimitRange says of containers, with the defaults that follow from its bounds."""
+    """The container limits of a LimitRange, with the defaults that follow from min and max."""
     for limit in (limit_range.get("spec") or {}).get("limits") or ():
         if limit.get("type") != "Container":
             continue
@@ -23,7 +23,7 @@ def container_limits(limit_range: Raw) -> Iterator[Raw]:
 
 
 def with_default_resources(spec: Raw, limits: list[Raw]) -> Raw:
-    """The spec with requests and limits where a container has none."""
+    """The spec with default requests and limits for containers that set none."""
     if not limits:
         return spec
     filled = {**spec}
@@ -43,7 +43,7 @@ def _filled(container: Raw, limits: list[Raw]) -> Raw:
 
 
 def check_bounds(metadata: Raw, spec: Raw, limits: list[Raw]) -> None:
-    """Refuse a pod with a container out of bounds."""
+    """Refuse a pod with a container below the min or above the max."""
     causes = [
         cause
         for group in ("containers", "initContainers")

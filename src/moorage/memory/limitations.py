@@ -1,4 +1,4 @@
-"""What the embedded cluster does not take into account, said once, in a line, with its effect."""
+"""What the embedded cluster does not take into account, and the effect of that."""
 
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -55,7 +55,7 @@ _LIMITATIONS: Final[tuple[tuple[Resource, Callable[[Raw], bool], str], ...]] = (
 
 
 def limitation_notes(cluster: MemoryCluster) -> tuple[str, ...]:
-    """A line for each thing that is there and not taken into account."""
+    """A line for each kind of object in the cluster that is not fully taken into account."""
     return tuple(_notes(cluster))
 
 

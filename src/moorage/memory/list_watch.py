@@ -29,7 +29,7 @@ class _Token(msgspec.Struct, frozen=True):
 
 
 class Lister:
-    """Answers lists, and keeps the last few that are being read in pages."""
+    """Answers lists, and keeps the last few lists that are being read in pages."""
 
     def __init__(self, store: Store, kept: int) -> None:
         self._store = store
@@ -40,7 +40,7 @@ class Lister:
     def page(
         self, resource: Resource, limit: int, continue_token: str, resource_version: str
     ) -> Page:
-        """One page: the first, or the one that a token asks for."""
+        """One page of a list: the first, or the one that the continue token names."""
         table = self._store.table(resource)
         if continue_token:
             token = _decode(continue_token)
@@ -58,7 +58,7 @@ class Lister:
             self._snapshots.popitem(last=False)
 
     def _snapshot(self, table: Table, token: _Token) -> list[Entry]:
-        """The list that a token continues, while the changes since are still known."""
+        """The list that a token continues; Gone if it, or the changes since, are not kept."""
         if table.history.has_expired(token.version):
             self._snapshots.pop(token.list, None)
         if token.list not in self._snapshots:
@@ -76,7 +76,7 @@ class Lister:
 
 
 def check_resource_version(store: Store, resource_version: str) -> int:
-    """The number of a version; it must be one, and not lie in the future."""
+    """The version as a number; refuses text that is no version, and versions in the future."""
     if not resource_version.isdecimal() and resource_version:
         raise BadRequest(f'Invalid value: "{resource_version}": strconv.ParseUint: invalid syntax')
     version = int(resource_version or 0)
@@ -103,9 +103,9 @@ async def watch_changes(
     alarm: "WatchTimer | None",
     wants: Wants | None = None,
 ) -> AsyncGenerator[WatchEvent, None]:
-    """Every change after a version; from none or "0", first what there is, as additions.
+    """Every change after a version. From "" or "0": first the existing objects, as ADDED events.
 
-    Who `wants` some alone is not woken for others.
+    A watch with `wants` yields only those records, and is not woken by others.
     """
     table = store.table(resource)
     history = table.history
@@ -143,7 +143,7 @@ def _is_selected(resource: Resource, key: str) -> bool:
 
 
 class WatchTimer:
-    """Ends a watch when its time is up, and calls for bookmarks on the way and at the end."""
+    """Ends a watch after its timeout, and triggers bookmarks meanwhile and at the end."""
 
     def __init__(
         self, clock: Clock, timeout_seconds: float, bookmark_seconds: float, bookmarks: bool
@@ -157,14 +157,14 @@ class WatchTimer:
         self._task: asyncio.Task[None] | None = None
 
     def rang(self, history: History) -> bool:
-        """Whether it rang since last asked; the first time, it is set."""
+        """Whether the timer fired since the last call; the first call starts it."""
         if self._task is None:
             self._task = asyncio.create_task(self._run(history))
         due, self._due = self._due, False
         return due
 
     def cancel(self) -> None:
-        """Never ring again."""
+        """Stop the timer."""
         if self._task is not None:
             self._task.cancel()
 

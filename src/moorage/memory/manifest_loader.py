@@ -1,7 +1,7 @@
-"""Loads manifests as they are written, status included, as a backup is restored.
+"""Loads manifests as they are written, status included, like the restore of a backup.
 
-Status, identity, times and priority are kept where they are given; what is missing is added as if
-the object were new.
+Status, uid, times and priority are kept where the manifest has them. What is missing is added as
+for a new object.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,11 +23,11 @@ _BY_LOWER_CASE: Final = {
     for name in (plural, resource.kind)
 }
 _CORE_EVENT: Final = ("v1", "Event")
-"""The one kind of Kubernetes that is in two groups; this one is not kept."""
+"""The only Kubernetes kind in two API groups. The cluster keeps the one of events.k8s.io."""
 
 
 def find_resource(raw: Raw) -> Resource | None:
-    """The resource an object belongs to, by the group of its apiVersion and its kind, or None."""
+    """The resource of an object, by the group of its apiVersion and its kind; None if not kept."""
     api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
     known = kinds.find(api_version, kind)
     if known is not None:
@@ -39,9 +39,10 @@ def find_resource(raw: Raw) -> Resource | None:
 
 
 def version_complaint(raw: Raw) -> str:
-    """What is wrong with an object's apiVersion, or with the spelling of its kind, or nothing.
+    """What is wrong with an object's apiVersion or with the spelling of its kind; "" if nothing is.
 
-    Another group's kind is no mistake; the groups that have no dot are all of Kubernetes' own.
+    A kind of another group is no error if that group has a dot. All groups without a dot belong to
+    Kubernetes itself.
     """
     api_version, kind = str(raw.get("apiVersion") or ""), str(raw.get("kind") or "")
     resource = _BY_LOWER_CASE.get(kind.lower())
@@ -60,7 +61,7 @@ def version_complaint(raw: Raw) -> str:
 
 
 def resource_of(raw: Raw) -> Resource:
-    """The resource an object belongs to; `BadRequest` where it is not kept here."""
+    """The resource of an object; raises `BadRequest` if the cluster does not keep it."""
     found = find_resource(raw)
     if found is not None:
         return found
@@ -73,12 +74,12 @@ def resource_of(raw: Raw) -> Resource:
 
 
 def load_rank(resource: Resource) -> int:
-    """Where a resource stands in the order in which each comes after those it refers to."""
+    """The place of a resource in the load order: each comes after those it refers to."""
     return _LOAD_ORDER[resource.plural]
 
 
 def in_load_order(documents: Iterable[Raw]) -> list[tuple[Resource, Raw]]:
-    """The objects of documents, each after the kinds it may refer to, lists taken apart."""
+    """The objects of documents in load order; lists are expanded to their items."""
     objects = [(resource_of(raw), raw) for document in documents for raw in _items(document)]
     return sorted(objects, key=lambda pair: load_rank(pair[0]))
 
@@ -97,7 +98,7 @@ _ADDRESS: Final = ("name", "namespace", "resourceVersion")
 
 
 def restore_object(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
-    """Put an object in, in place of one of the same name."""
+    """Store an object; it replaces one of the same name."""
     try:
         return _restore(registry, resource, raw)
     except stored_objects.MALFORMED as error:
@@ -105,7 +106,7 @@ def restore_object(registry: ObjectRegistry, resource: Resource, raw: Raw) -> En
 
 
 def is_from_server(raw: Raw) -> bool:
-    """Whether an object has what only an API server gives."""
+    """Whether an object has fields that only an API server sets."""
     metadata = raw.get("metadata") or {}
     return bool(metadata.get("uid") and metadata.get("creationTimestamp"))
 

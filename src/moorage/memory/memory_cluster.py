@@ -30,9 +30,9 @@ from moorage.watch.api_server import Page, PatchType, Raw, WatchEvent
 class MemoryCluster:
     """A cluster held in memory.
 
-    The async methods are those of `ApiServer`: objects that go in or out are copied, as if they had
-    travelled over the wire. `apply` and `load` take manifests. `add` and `read` copy nothing, for
-    speed: what goes through them must not be changed afterwards.
+    The async methods are those of `ApiServer`. They copy objects that go in or out, as a network
+    connection would. `apply` and `load` take manifests. `add` and `read` copy nothing, for speed:
+    the caller must not change what it passes in or gets back.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class MemoryCluster:
         self.registry = ObjectRegistry(store, stamps, specs, ObjectValidation(), plugins, options)
         self._specs = SharedSpecs()
         self.warnings: list[str] = []
-        """What was said of manifests that were taken all the same."""
+        """Complaints about manifests that were accepted nevertheless."""
         self._lister = Lister(self.registry.store, options.snapshots)
         creation.create_object(self.registry, NAMESPACES, {"metadata": {"name": "default"}})
         for name in priority_admission.SYSTEM_CLASSES:
@@ -69,18 +69,18 @@ class MemoryCluster:
         return creation.create_object(self.registry, resource, object).view
 
     def apply(self, object: Raw) -> KubeObject:
-        """Put an object in as it is written, status and all, in place of one of the same name."""
+        """Store an object as written, status included; it replaces one of the same name."""
         self.keep_uids([object])
         return self._apply(manifest_loader.resource_of(object), object)
 
     def load(self, documents: Iterable[Raw]) -> list[KubeObject]:
-        """Apply the objects of manifests, lists taken apart, each kind after those it refers to."""
+        """Apply the objects of manifests in load order; lists are expanded to their items."""
         ordered = manifest_loader.in_load_order(documents)
         self.keep_uids(raw for _, raw in ordered)
         return [self._apply(resource, raw) for resource, raw in ordered]
 
     def keep_uids(self, objects: Iterable[Raw]) -> None:
-        """Give no object a uid that one of these has, though it may be applied later."""
+        """Reserve the uids of these objects: no object created from now on gets one of them."""
         for each in objects:
             metadata = each.get("metadata")
             uid = metadata.get("uid") if isinstance(metadata, dict) else None
@@ -107,7 +107,7 @@ class MemoryCluster:
         continue_token: str = "",
         resource_version: str = "",
     ) -> Page:
-        """Objects of all namespaces in order of their keys, at most `limit` (0: all)."""
+        """Objects of all namespaces in the order of their keys, at most `limit` (0: all)."""
         return self._lister.page(resource, limit, continue_token, resource_version)
 
     def watch(
@@ -120,7 +120,7 @@ class MemoryCluster:
     ) -> AsyncGenerator[WatchEvent, None]:
         """Every change after that version, in order.
 
-        Only a watch with a time limit ends and is sent bookmarks; any other never looks at the
+        Only a watch with a timeout ends and gets bookmarks. A watch without one never reads the
         clock.
         """
         every = self.registry.options.bookmark_seconds
@@ -134,7 +134,7 @@ class MemoryCluster:
     def follow(
         self, resource: Resource, wants: Wants, resource_version: str = ""
     ) -> AsyncGenerator[WatchEvent, None]:
-        """The changes after that version that somebody wants, who sleeps through the others."""
+        """The changes after that version that `wants` accepts; others do not wake the reader."""
         store = self.registry.store
         return list_watch.watch_changes(store, resource, resource_version, None, wants)
 
@@ -147,7 +147,7 @@ class MemoryCluster:
         self._create(resource, object)
 
     async def create(self, resource: Resource, object: Raw) -> Raw:
-        """Create the object, in the namespace its metadata names; the answer is as stored."""
+        """Create the object in the namespace of its metadata; returns the object as stored."""
         return deep_copy(self._create(resource, object).raw)
 
     def _create(self, resource: Resource, object: Raw) -> Entry:
@@ -185,7 +185,7 @@ class MemoryCluster:
         uid: str = "",
         grace_period_seconds: int | None = None,
     ) -> None:
-        """Delete the object, or begin to."""
+        """Delete the object, or mark it as terminating."""
         deletion.delete_object(self.registry, resource, namespace, name, uid, grace_period_seconds)
 
     async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
@@ -193,14 +193,14 @@ class MemoryCluster:
         pod_subresources.bind_pod(self.registry, namespace, name, uid, node)
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
-        """Change the pod's status by a strategic merge patch, if it is still that pod."""
+        """Change the pod's status by a strategic merge patch, if the pod still has that uid."""
         change = deep_copy({**patch, "metadata": {"uid": uid}} if uid else patch)
         updates.patch_object(self.registry, PODS, namespace, name, change, "status", "strategic")
 
     async def evict(
         self, namespace: str, name: str, *, uid: str = "", grace_period_seconds: int | None = None
     ) -> None:
-        """Delete the pod if its disruption budget allows."""
+        """Delete the pod if its disruption budget allows it."""
         pod_subresources.evict_pod(self.registry, namespace, name, uid, grace_period_seconds)
 
     def _apply(self, resource: Resource, raw: Raw) -> KubeObject:

@@ -1,7 +1,7 @@
 """Namespace lifecycle: admission into a namespace, and its termination.
 
-A deleted namespace takes its objects with it: it is Terminating while any are left, admits no new
-ones, and goes with the last.
+Deleting a namespace deletes its objects. The namespace is Terminating while it has any, refuses new
+ones, and is removed with the last one.
 """
 
 from moorage.memory import error_messages, object_names
@@ -18,9 +18,9 @@ UNDELETABLE = frozenset({"default", "kube-public", "kube-system"})
 def admit_to_namespace(
     registry: ObjectRegistry, resource: Resource, metadata: Raw, *, from_server: bool = False
 ) -> None:
-    """Let an object in, refuse it, or make its namespace first, as the options say.
+    """Admit an object, refuse it, or create its namespace first if the options allow that.
 
-    One that was taken from some server was there before its namespace began to end.
+    An object taken from a server is admitted to a terminating namespace: it existed before.
     """
     name = metadata["namespace"]
     table = registry.store.table(NAMESPACES)
@@ -50,12 +50,12 @@ def _new(registry: ObjectRegistry, name: str) -> Raw:
 
 
 def namespace_labels(labels: dict[str, str], name: str) -> dict[str, str]:
-    """A namespace's labels; the one with its own name is always among them."""
+    """The namespace's labels, with kubernetes.io/metadata.name added."""
     return {**labels, "kubernetes.io/metadata.name": name}
 
 
 def is_terminating(entry: Entry) -> bool:
-    """Whether a namespace is on its way out."""
+    """Whether a namespace is terminating."""
     return bool((entry.raw.get("status") or {}).get("phase") == "Terminating")
 
 
@@ -66,7 +66,7 @@ def check_deletable(name: str) -> None:
 
 
 def terminate_namespace(registry: ObjectRegistry, entry: Entry) -> Entry:
-    """Mark a namespace as ending."""
+    """Mark a namespace as terminating."""
     metadata = {**entry.raw["metadata"], "deletionTimestamp": registry.stamps.now()}
     status = {**(entry.raw.get("status") or {}), "phase": "Terminating"}
     raw = {**entry.raw, "metadata": metadata, "status": status}

@@ -25,7 +25,7 @@ _SPEC_FIELDS: Final[dict[str, dict[str, Any]]] = {
 
 
 def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Raw:
-    """The object with defaults filled in; the one given is left alone."""
+    """A copy of the object with defaults filled in."""
     if fields := _FIELDS.get(resource.plural):
         raw = _filled(raw, fields)
     if fields := _SPEC_FIELDS.get(resource.plural):
@@ -49,7 +49,7 @@ def fill_object_defaults(registry: ObjectRegistry, resource: Resource, raw: Raw)
 
 
 def _with_allocatable(node: Raw) -> Raw:
-    """The node with all its capacity to allocate, where it does not say otherwise."""
+    """The node with its capacity as allocatable, where it sets none."""
     status = node.get("status") or {}
     if status.get("allocatable") or not status.get("capacity"):
         return node
@@ -57,7 +57,7 @@ def _with_allocatable(node: Raw) -> Raw:
 
 
 def _with_request_defaults(spec: Raw) -> Raw:
-    """A claim's spec with the mode and the count of each request."""
+    """A ResourceClaim's spec with the default allocation mode and count of each request."""
     devices = spec.get("devices") or {}
     requests = [_with_count(request) for request in devices.get("requests") or ()]
     return {**spec, "devices": {**devices, "requests": requests}} if requests else spec
@@ -91,7 +91,7 @@ def _with_class(registry: ObjectRegistry, claim: Raw) -> Raw:
 
 
 def _default_class(registry: ObjectRegistry) -> str | None:
-    """The newest of the classes marked as default; of equally new ones, the first by name."""
+    """The newest class marked as default; of equally new ones, the first by name."""
     marked = [
         entry.raw["metadata"]
         for entry in registry.store.table(RESOURCES["storageclasses"]).in_order()

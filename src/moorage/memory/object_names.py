@@ -1,4 +1,4 @@
-"""Names of new objects: chosen where one is asked for, and refused where an API server does."""
+"""Names of new objects: generated on request, and checked as an API server does."""
 
 from typing import Final
 
@@ -10,11 +10,11 @@ from moorage.watch.api_server import Raw
 
 NAME_ATTEMPTS: Final = 8
 _NAMED_BY_LABEL: Final = frozenset(("namespaces", "services", "statefulsets"))
-"""Their names are DNS labels; those of others are DNS subdomains."""
+"""Names of these are DNS labels. Names of all others are DNS subdomains."""
 
 
 def give_name(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> str:
-    """The key of a new object, after giving it a name where it asks for one."""
+    """The key of a new object; generates its name if it has generateName."""
     name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
     if not name and not prefix:
         detail = "name or generateName is required"
@@ -33,7 +33,7 @@ def give_name(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> st
 
 
 def check_name(resource: Resource, name: str) -> None:
-    """Refuse a name that objects of the kind may not have."""
+    """Refuse a name that is invalid for the resource."""
     label = resource.plural in _NAMED_BY_LABEL
     faults = name_validation.dns_label_faults if label else name_validation.subdomain_faults
     if causes := [

@@ -1,4 +1,4 @@
-"""What every operation works with: store, options, and generated uids, names and times."""
+"""What every operation uses: the store, the options, and generated uids, names and times."""
 
 import datetime
 import random
@@ -22,7 +22,7 @@ _NAME_LENGTH: Final = 63
 
 
 class Stamps:
-    """Identities from a seedable generator and times from a clock."""
+    """Uids and names from a seedable generator, and times from a clock."""
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
@@ -32,11 +32,11 @@ class Stamps:
         self._given: set[str] = set()
 
     def keep_uid(self, uid: str) -> None:
-        """Never make this one: an object came with it, perhaps from a run of the same seed."""
+        """Never generate this uid: an object has it, perhaps from a run with the same seed."""
         self._given.add(uid)
 
     def uid(self) -> str:
-        """A version 4 UUID that no object came with."""
+        """A new version 4 UUID, different from all kept ones."""
         while True:
             bits = self._rng.getrandbits(128)
             bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
@@ -46,12 +46,12 @@ class Stamps:
                 return uid
 
     def name(self, prefix: str) -> str:
-        """A name from `generateName`: the prefix and five letters or digits that spell nothing."""
+        """A name for `generateName`: the prefix and five letters or digits that spell no words."""
         suffix = "".join(self._rng.choices(_SUFFIX_LETTERS, k=_SUFFIX_LENGTH))
         return prefix[: _NAME_LENGTH - _SUFFIX_LENGTH] + suffix
 
     def now(self) -> str:
-        """The time in the seconds-only form of API objects."""
+        """The time as API objects have it, in whole seconds."""
         second = int(self._clock.now())
         if second != self._second:
             self._second, self._text = second, rfc3339(second)
@@ -63,12 +63,12 @@ class Stamps:
 
 
 def rfc3339(second: int) -> str:
-    """A time as API objects write it."""
+    """A time in the format of API objects."""
     return datetime.datetime.fromtimestamp(second, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds_of(text: str) -> int:
-    """The seconds since the epoch that `rfc3339` wrote."""
+    """The seconds since the epoch of a text that `rfc3339` wrote."""
     return int(datetime.datetime.fromisoformat(text).timestamp())
 
 
@@ -76,23 +76,23 @@ class ClusterOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the embedded cluster is set up."""
 
     history: int = 100_000
-    """Changes kept per resource; a watcher further behind is told `Gone`."""
+    """Changes kept per resource; a watcher further behind gets `Gone`."""
     events: int = 10_000
     """Events (events.k8s.io) kept; older ones are removed."""
     auto_namespaces: bool = True
-    """Create a missing namespace with its first object, where an API server answers 404."""
+    """Create a missing namespace with its first object. An API server would answer 404."""
     bookmark_seconds: float = 60.0
-    """How often a watch that has a time limit is sent a bookmark."""
+    """Seconds between the bookmarks of a watch that has a timeout."""
     admission: bool = False
     """Run the admission plugins of a real API server (`admission_plugins`)."""
     validate: bool = False
-    """Refuse what an API server refuses, and note fields that nobody knows."""
+    """Refuse what an API server refuses, and warn of unknown fields."""
     snapshots: int = 8
-    """Paged lists that may be under way at once; the oldest one's tokens expire first."""
+    """Paged lists kept at the same time; the tokens of the oldest one expire first."""
 
 
 class ObjectRegistry(NamedTuple):
-    """The store, what it stamps objects with, the pod specs it has seen, and its options."""
+    """The store, uids and times, the pod specs seen so far, and the options."""
 
     store: Store
     stamps: Stamps
@@ -102,7 +102,7 @@ class ObjectRegistry(NamedTuple):
     options: ClusterOptions
 
     def find(self, resource: Resource, namespace: str, name: str) -> tuple[Table, Entry]:
-        """An object and the table it is in; `NotFound` otherwise."""
+        """An object and its table; raises `NotFound` if there is none."""
         table = self.store.table(resource)
         entry = table.entries.get(resource.key(namespace, name))
         if entry is None:
@@ -111,6 +111,6 @@ class ObjectRegistry(NamedTuple):
 
 
 def deep_copy(raw: Raw) -> Raw:
-    """A copy that shares nothing, as if it had travelled over the wire."""
+    """A copy that shares nothing with the original."""
     copy: Raw = msgspec.json.decode(msgspec.json.encode(raw))
     return copy

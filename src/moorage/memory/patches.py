@@ -1,7 +1,7 @@
 """JSON merge patches (RFC 7396) and Kubernetes' strategic merge patches.
 
-Both leave the object they are applied to alone and share with it what they do not change. In a
-strategic merge patch some lists are merged, by a key or as sets; all others are replaced.
+Both leave the original object unchanged; the result shares with it what the patch does not change.
+A strategic merge patch merges some lists, by a key or as sets, and replaces all others.
 """
 
 from typing import Any, Final
@@ -15,8 +15,8 @@ def order_merged_list(
 ) -> list[Any]:
     """The items of a merged list in the order an API server gives them.
 
-    Those that the patch names follow its order, the others theirs on the server; an other comes
-    first only where it did so on the server.
+    Items that the patch names are in the patch's order. The others are in the server's order. One
+    of these precedes a named item only if it did so on the server.
     """
     wanted = {_identity(item, key): place for place, item in enumerate(patch)}
     known = {_identity(item, key): place for place, item in enumerate(server)}

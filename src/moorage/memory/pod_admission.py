@@ -1,7 +1,7 @@
 """Admission of pod specs: defaults, matchLabelKeys and priority, done once for a shared spec.
 
-Replicas made from one template share its spec, the very dict. What is stored for the first is
-stored for all: a million pods of ten kinds hold ten specs.
+Replicas created from one template share its spec: the same dict object. What is stored for the
+first pod is stored for all, so a million pods of ten kinds hold ten specs.
 """
 
 from collections import OrderedDict
@@ -18,7 +18,7 @@ _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def merge_label_keys(spec: Raw, labels: dict[str, str]) -> Raw:
-    """The spec with the keys of its affinity terms and spread constraints made selectors.
+    """The spec with matchLabelKeys of affinity terms and spread constraints turned into selectors.
 
     A spec without such keys is returned as it is.
     """
@@ -65,7 +65,7 @@ def _rules(rules: Raw, labels: dict[str, str]) -> Raw:
 
 
 def _term(term: Raw, labels: dict[str, str]) -> Raw:
-    """A term or constraint; without a selector it matches nothing, and stays so."""
+    """A term or constraint with the keys added; without a selector it is returned unchanged."""
     selector = term.get("labelSelector")
     if selector is None:
         return term
@@ -85,13 +85,13 @@ SPECS_KEPT: Final = 1024
 
 
 class _Known(NamedTuple):
-    given: Raw  # kept, so that no other spec takes its identity
+    given: Raw  # keeps the dict alive, so that no other spec gets its id
     admitted: Raw
     classes: int
 
 
 class PodSpecAdmission:
-    """Remembers the last specs given, by identity, and what they were made into."""
+    """Remembers the last specs, by id of the dict, and the specs it made from them."""
 
     def __init__(self, classes: Table) -> None:
         self._classes = classes
@@ -99,7 +99,7 @@ class PodSpecAdmission:
         self._restored: OrderedDict[int, tuple[Raw, Raw]] = OrderedDict()
 
     def restored(self, spec: Raw) -> Raw:
-        """The spec, with defaults, of a pod that has its priority."""
+        """The spec, with defaults, of a restored pod that has its priority already."""
         known = self._restored.get(id(spec))
         if known is not None:
             return known[1]
@@ -110,7 +110,7 @@ class PodSpecAdmission:
         return filled
 
     def admitted(self, metadata: Raw, spec: Raw) -> Raw:
-        """The spec of a new pod with defaults and priority; or a refusal."""
+        """The spec of a new pod with defaults and priority; raises an ApiError if it is refused."""
         known = self._known.get(id(spec))
         if known is not None and known.classes == self._classes.history.end:
             return known.admitted

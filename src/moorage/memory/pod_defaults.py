@@ -12,7 +12,7 @@ _DEFAULTS: Final = {
 
 
 def fill_pod_defaults(spec: Raw) -> Raw:
-    """The spec with defaults filled in; the one given is left alone."""
+    """A copy of the spec with defaults filled in."""
     filled = {**spec}
     for field, value in _DEFAULTS.items():
         if filled.get(field) in (None, ""):
@@ -37,7 +37,7 @@ def _container(container: Raw, host_network: bool) -> Raw:
 
 
 def _resources(resources: Raw) -> Raw:
-    """Limits stand in for missing requests; numbers become text, and what is left empty 0."""
+    """Limits become missing requests, numbers become text, and an empty amount becomes 0."""
     requests = _texts(resources.get("requests") or {})
     limits = _texts(resources.get("limits") or {})
     filled = {**resources, "requests": {**limits, **requests}}
@@ -60,7 +60,7 @@ def _port(port: Raw, host_network: bool) -> Raw:
 
 
 def _pod_resources(spec: Raw) -> Raw:
-    """Pod-level requests: a limit stands in where neither the pod nor a container requests."""
+    """Pod-level requests: the limit applies if neither the pod nor a container has a request."""
     resources: Raw = spec["resources"]
     asked = {
         name

@@ -17,7 +17,7 @@ RETRY_SECONDS: Final = 10.0
 
 
 def exempts_unready(budget: Raw, pod: Raw) -> bool:
-    """Whether the pod may go without being counted, because it is not ready anyway."""
+    """Whether the pod may be evicted without counting as a disruption, because it is not ready."""
     ready = conditions.find_condition(pod["status"], "Ready")
     if ready is not None and ready.get("status") == "True":
         return False
@@ -29,7 +29,7 @@ def exempts_unready(budget: Raw, pod: Raw) -> bool:
 
 
 def spend_disruption(registry: ObjectRegistry, budget: Entry, pod: str) -> None:
-    """Count one disruption against a budget that has been checked."""
+    """Count one disruption against a budget that `check_budget` has passed."""
     status = budget.raw["status"]
     now = registry.stamps.now()
     status = {
@@ -46,7 +46,7 @@ def spend_disruption(registry: ObjectRegistry, budget: Entry, pod: str) -> None:
 
 
 def check_budget(budget: Raw) -> None:
-    """Refuse one more disruption, unless the budget has room for it."""
+    """Refuse one more disruption if the budget has no room for it."""
     metadata, status = budget["metadata"], budget.get("status") or {}
     name, allowed = metadata["name"], status.get("disruptionsAllowed") or 0
     if (status.get("observedGeneration") or 0) < (metadata.get("generation") or 0):
@@ -75,7 +75,7 @@ def _why_spent(name: str, status: Raw) -> str:
 
 
 def bind_pod(registry: ObjectRegistry, namespace: str, name: str, uid: str, node: str) -> None:
-    """Assign a pod to a node, which need not exist; at most once in the pod's life."""
+    """Bind a pod to a node, which need not exist. A pod can be bound only once."""
     if not node:
         raise ServerError("target.name: Required value")
     table, entry = registry.find(PODS, namespace, name)
@@ -113,7 +113,7 @@ _PHASES_WITHOUT_BUDGET: Final = frozenset({"Pending", "Succeeded", "Failed"})
 def evict_pod(
     registry: ObjectRegistry, namespace: str, name: str, uid: str, grace_period_seconds: int | None
 ) -> None:
-    """Delete a pod if no budget, or the one it falls under, objects."""
+    """Delete a pod if its disruption budget, if any, allows it."""
     _, entry = registry.find(PODS, namespace, name)
     budget = (
         _budget_to_spend(registry, namespace, entry) if _counts_as_disruption(entry.raw) else None
@@ -128,13 +128,13 @@ def evict_pod(
 
 
 def _counts_as_disruption(pod: Raw) -> bool:
-    """Whether losing the pod would be a disruption: it runs, and is meant to go on running."""
+    """Whether evicting the pod is a disruption: it is neither deleted nor finished nor pending."""
     deleted = "deletionTimestamp" in pod["metadata"]
     return not deleted and pod["status"].get("phase") not in _PHASES_WITHOUT_BUDGET
 
 
 def _budget_to_spend(registry: ObjectRegistry, namespace: str, pod: Entry) -> Entry | None:
-    """The budget that the eviction counts against, if any; refused where it has no room."""
+    """The budget that the eviction counts against, or None; raises if it has no room."""
     found = _budgets_of(registry, namespace, pod)
     if len(found) > 1:
         raise ServerError(

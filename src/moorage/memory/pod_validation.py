@@ -15,7 +15,7 @@ _UPDATABLE: Final = (
 
 
 def checked_new(pod: Raw, now: str) -> Raw:
-    """A pod about to be created, with the condition of a gated one if it is; or a refusal."""
+    """A pod to be created, validated; a gated pod gets the condition SchedulingGated."""
     spec, name = pod["spec"], pod["metadata"]["name"]
     if not spec.get("containers"):
         raise error_messages.invalid(PODS, name, error_messages.required("spec.containers"))
@@ -32,7 +32,7 @@ def checked_new(pod: Raw, now: str) -> Raw:
 
 
 def check_update(old: Raw, new: Raw) -> None:
-    """Refuse an update of anything that is fixed once a pod exists."""
+    """Refuse an update of a field that is immutable once the pod exists."""
     if old["spec"] == new["spec"]:
         return
     causes = [
@@ -45,7 +45,7 @@ def check_update(old: Raw, new: Raw) -> None:
 
 
 def check_status_update(old: Raw, new: Raw) -> None:
-    """Refuse to nominate a node for a pod that has one."""
+    """Refuse to nominate a node for a bound pod."""
     nominated = (new.get("status") or {}).get("nominatedNodeName") or ""
     before = (old.get("status") or {}).get("nominatedNodeName") or ""
     if nominated and nominated != before and old["spec"].get("nodeName"):
@@ -102,7 +102,7 @@ def _rest_kept(old: Raw, new: Raw) -> list[str]:
 
 
 def _fixed(field: str, spec: Raw) -> Any:
-    """The part of a spec's field that no update may change."""
+    """The immutable part of a field of the spec."""
     value = spec.get(field)
     if field in ("tolerations", "schedulingGates", "activeDeadlineSeconds"):
         return None
@@ -120,7 +120,7 @@ def _selector_narrowed(old: Raw, new: Raw) -> str | None:
 
 
 def _without_node_choice(spec: Raw) -> Raw:
-    """A gated pod's spec without what may still be narrowed: node selector and node affinity."""
+    """A gated pod's spec without the mutable node selector and node affinity."""
     affinity = {**(spec.get("affinity") or {})}
     affinity.pop("nodeAffinity", None)
     return {**spec, "nodeSelector": None, "affinity": affinity}

@@ -14,7 +14,7 @@ SYSTEM_CLASSES: Final[dict[str, int]] = {
 }
 _ANY: Final = "PreemptLowerPriority"
 NO_CLASS: Final[Raw] = {"priority": 0, "preemptionPolicy": _ANY}
-"""What a pod gets that names no class where none is the default."""
+"""What a pod without a class gets if there is no default class."""
 
 
 def system_class(name: str) -> Raw:
@@ -29,7 +29,7 @@ def system_class(name: str) -> Raw:
 
 
 def admit_pod_priority(classes: Table, metadata: Raw, spec: Raw) -> Raw:
-    """The pod's spec with priority and preemption policy as its class has them."""
+    """The pod's spec with the priority and preemption policy of its class."""
     name, priority, policy = _establish(classes, metadata, spec.get("priorityClassName") or "")
     _refuse_another(metadata, spec, priority, policy)
     admitted = {**spec, "priority": priority, "preemptionPolicy": policy}
@@ -55,7 +55,7 @@ def _of(raw: Raw) -> tuple[str, int, str]:
 
 
 def default_class(classes: Table) -> Raw | None:
-    """The class of pods that name none: the global default, the lowest if there are several."""
+    """The class of pods that name none: the global default; of several, the lowest."""
     entries = classes.entries.values()
     defaults = [entry.raw for entry in entries if entry.raw.get("globalDefault")]
     return min(defaults, key=lambda raw: raw.get("value") or 0, default=None)

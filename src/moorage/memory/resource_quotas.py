@@ -1,7 +1,7 @@
-"""The ResourceQuota admission plugin: what the pods of a namespace may ask for, all together.
+"""The ResourceQuota admission plugin: limits the total that pods of a namespace request.
 
-Counted are pods, and their requests and limits. Quotas of other objects, and those with scopes,
-are not enforced.
+It counts pods, and their requests and limits. Quotas of other objects, and quotas with scopes, are
+not enforced.
 """
 
 from collections import defaultdict
@@ -18,17 +18,17 @@ from moorage.watch.api_server import Raw
 _COUNTS: Final = ("pods", "count/pods")
 _BARE: Final = ("cpu", "memory", "ephemeral-storage")
 Amounts = dict[str, int]
-"""Amounts by the name a quota has for them, in thousandths."""
+"""Amounts in thousandths, by the names that quotas use."""
 
 
 def is_enforced(quota: Raw) -> bool:
-    """Whether a quota is one that is counted here."""
+    """Whether a quota is enforced here."""
     spec = quota.get("spec") or {}
     return not spec.get("scopes") and not spec.get("scopeSelector")
 
 
 class ResourceQuotas:
-    """Keeps account of what the pods of each namespace use, and refuses what is too much."""
+    """Counts what the pods of each namespace use, and refuses pods beyond a quota."""
 
     def __init__(self, store: Store) -> None:
         self._quotas = store.table(RESOURCE_QUOTAS)
@@ -37,7 +37,7 @@ class ResourceQuotas:
         store.listen(self._follow)
 
     def admit(self, metadata: Raw, spec: Raw) -> None:
-        """Refuse a new pod that a quota of its namespace has no room for."""
+        """Refuse a new pod that would exceed a quota of its namespace."""
         prefix = f"{metadata['namespace']}/"
         quotas = [
             entry.raw
@@ -83,7 +83,7 @@ class ResourceQuotas:
 
 
 def usage(spec: Raw) -> Amounts:
-    """What a pod counts for: itself, and the larger of its containers and its init containers."""
+    """A pod's usage: one pod, and the larger of its containers' sum and its init containers."""
     found: Amounts = dict.fromkeys(_COUNTS, 1000)
     for part in ("requests", "limits"):
         running: Amounts = defaultdict(int)
@@ -107,7 +107,7 @@ def _part(container: Raw, part: str) -> dict[str, Any]:
 
 
 def _unspecified(spec: Raw, hard: Iterable[str]) -> str:
-    """What a quota counts and a container does not say."""
+    """The quota's resources that a container does not set, with the containers' names."""
     missing = []
     for limit in sorted(hard):
         part, _, name = limit.partition(".")

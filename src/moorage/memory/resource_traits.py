@@ -30,7 +30,7 @@ WITH_STATUS: Final = frozenset(
         "resourcequotas",
     )
 )
-"""Their status is written through a subresource, and only there."""
+"""Their status can be written through the status subresource only."""
 
 CREATED_STATUS: Final[dict[str, dict[str, str | int]]] = {
     **{plural: {} for plural in WITH_STATUS - {"nodes"}},
@@ -45,7 +45,7 @@ CREATED_STATUS: Final[dict[str, dict[str, str | int]]] = {
     "persistentvolumes": {"phase": "Pending"},
     "persistentvolumeclaims": {"phase": "Pending"},
 }
-"""The status of a new object, whatever its creator wrote. A node brings its own."""
+"""The status of a new object, whatever its creator wrote. A node keeps the status it comes with."""
 
 WITH_GENERATION: Final = frozenset(
     (
@@ -64,7 +64,7 @@ WITH_GENERATION: Final = frozenset(
         "cronjobs",
     )
 )
-"""They count the changes of what is asked of them."""
+"""They have a generation, which counts changes of the spec."""
 
 UPDATED_BY_VERSION: Final = frozenset(
     (

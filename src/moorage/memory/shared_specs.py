@@ -1,4 +1,4 @@
-"""Equal pod specs are shared: a thousand pods hold as many specs in memory as differ."""
+"""Shares equal pod specs: a thousand pods hold only as many specs as there are different ones."""
 
 from collections import OrderedDict
 from typing import Final, NamedTuple
@@ -11,20 +11,20 @@ SPECS_KEPT: Final = 1024
 
 
 class SharedSpec(NamedTuple):
-    """A spec that nobody else changes, and whether one that says the same was seen before."""
+    """A spec that nobody else changes, and whether an equal one was seen before."""
 
     spec: Raw
     seen: bool
 
 
 class SharedSpecs:
-    """Remembers the last specs, by what they say."""
+    """Remembers the last specs, by their content."""
 
     def __init__(self) -> None:
         self._specs: OrderedDict[bytes, Raw] = OrderedDict()
 
     def of(self, spec: Raw) -> SharedSpec:
-        """The one spec that says this; the one given is left alone."""
+        """The shared spec equal to this one, which is not changed."""
         text = msgspec.json.encode(spec)
         known = self._specs.get(text)
         if known is not None:

@@ -1,4 +1,4 @@
-"""Stored objects: each version as a dict, decoded into the struct that readers see."""
+"""Stored objects: each version as a dict, and as the struct decoded from it."""
 
 import re
 from collections import OrderedDict
@@ -33,13 +33,13 @@ class Entry:
 
     @property
     def view(self) -> KubeObject:
-        """The struct, decoded when first asked for."""
+        """The struct, decoded at the first call."""
         if self._view is None:
             self._view = self._decode(self.raw)
         return self._view
 
     def see(self, view: KubeObject) -> None:
-        """Take a struct that was decoded already."""
+        """Use a struct that was decoded already."""
         self._view = view
 
 
@@ -48,11 +48,11 @@ _AMOUNT: Final = re.compile(
 )
 
 MALFORMED: Final = (AttributeError, LookupError, TypeError, ValueError)
-"""What handling an object raises where it has, say, a list in place of a map."""
+"""What code raises that handles an object with, say, a list in place of a map."""
 
 
 def decoder_for(resource: Resource) -> Decode:
-    """The function that decodes a resource's objects; of a kind nobody reads, only metadata."""
+    """The decoder for a resource; for a kind that no code reads, it decodes only metadata."""
     if resource.kind not in KINDS:
         return _decode_metadata
     kind, struct = resource.kind, KINDS[resource.kind].struct
@@ -68,13 +68,13 @@ def decoder_for(resource: Resource) -> Decode:
 
 PODS_SPECS_KEPT: Final = 1024
 _PLAIN_STATUS: Final = frozenset({"phase", "qosClass", "conditions", "reason", "message"})
-"""What the status of a pod may say without a quantity."""
+"""Fields of a pod's status that contain no quantities."""
 
 
 class DecodedSpecs:
-    """The specs of pods, by the very dicts that they were decoded from: like pods share one.
+    """Decoded pod specs, by id of the dict they were decoded from. Pods from a template share one.
 
-    A spec in here was decoded strictly, or is known to be good.
+    A spec in here was decoded strictly, or is known to be valid.
     """
 
     def __init__(self) -> None:
@@ -89,7 +89,7 @@ class DecodedSpecs:
                 self._known.popitem(last=False)
 
     def pod(self, raw: Raw) -> Pod | None:
-        """A pod whose spec is known; None where it is to be decoded from the start."""
+        """A pod whose spec is known; None if the pod must be decoded entirely."""
         known = self._known.get(id(raw.get("spec")))
         status = raw.get("status") or {}
         if known is None or not _PLAIN_STATUS.issuperset(status):
@@ -102,7 +102,7 @@ class DecodedSpecs:
 
 
 def bound_view(old: KubeObject, raw: Raw, node: str) -> KubeObject | None:
-    """A pod that was bound, made from what it was; None where it is to be decoded."""
+    """A bound pod, made from the pod before; None if it must be decoded entirely."""
     if not isinstance(old, Pod):
         return None
     version = raw["metadata"]["resourceVersion"]
@@ -119,12 +119,12 @@ def bound_view(old: KubeObject, raw: Raw, node: str) -> KubeObject | None:
 
 
 def decode_entry(entry: Entry, resource: Resource) -> None:
-    """Decode an object that came from outside, or refuse it."""
+    """Decode an object from a client, or refuse it."""
     entry.see(decode_or_refuse(entry.raw, resource))
 
 
 def decode_or_refuse(raw: Raw, resource: Resource) -> KubeObject:
-    """The struct of an object that came from outside; a refusal names the place of the fault."""
+    """The struct of an object from a client; a refusal names the path of the fault."""
     try:
         if resource.kind not in KINDS:
             return _decode_metadata(raw)
@@ -134,7 +134,7 @@ def decode_or_refuse(raw: Raw, resource: Resource) -> KubeObject:
 
 
 def malformed_error(raw: Raw, resource: Resource, cause: Exception) -> ApiError:
-    """The refusal of an object that could not be handled, in words that name the place."""
+    """The refusal of an object that could not be handled; it names the path of the fault."""
     try:
         decode_or_refuse(raw, resource)
     except ApiError as error:
@@ -171,7 +171,7 @@ def _negative(error: DecodeError) -> str:
 
 
 def _is_decodable(raw: Raw, kind: str) -> bool:
-    """Whether only strictness stands against an object: a negative quantity is one, but invalid."""
+    """Whether an object decodes when not strict: a negative quantity decodes, but is invalid."""
     try:
         decode_object(raw, kind)
     except DecodeError:

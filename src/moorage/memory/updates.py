@@ -1,4 +1,4 @@
-"""Updates and patches an object or its status, within what an API server lets change."""
+"""Updates and patches an object or its status, within the rules of an API server."""
 
 import json
 
@@ -27,7 +27,7 @@ _KEPT_ONCE_DELETED = ("deletionTimestamp", "deletionGracePeriodSeconds")
 def update_object(
     registry: ObjectRegistry, resource: Resource, raw: Raw, subresource: str
 ) -> Entry:
-    """Replace an object, or one of its subresources, if its version and identity are right."""
+    """Replace an object, or one of its subresources, if resourceVersion and uid match."""
     try:
         return _update(registry, resource, raw, subresource)
     except stored_objects.MALFORMED as error:
@@ -117,7 +117,7 @@ def _write(registry: ObjectRegistry, table: Table, old: Entry, raw: Raw, subreso
 
 
 def _prepared(registry: ObjectRegistry, table: Table, old: Entry, raw: Raw) -> Raw:
-    """The object with everything put back that an update does not touch."""
+    """The new object, with everything restored that an update must not change."""
     resource = table.resource
     raw = {
         **raw,
@@ -140,7 +140,7 @@ def _prepared(registry: ObjectRegistry, table: Table, old: Entry, raw: Raw) -> R
 
 
 def _prepared_status(resource: Resource, old: Entry, raw: Raw) -> Raw:
-    """The old object with a new status; labels and the like may come with it."""
+    """The old object with a new status; labels and other metadata may change with it."""
     metadata = old.raw["metadata"]
     if not resource_traits.is_custom(resource):
         metadata = _metadata(metadata, raw["metadata"])
@@ -154,7 +154,7 @@ def _prepared_status(resource: Resource, old: Entry, raw: Raw) -> Raw:
 
 
 def _metadata(old: Raw, new: Raw) -> Raw:
-    """New metadata with what no writer may change; its version is still the old one."""
+    """The new metadata with immutable fields restored; the version is still the old one."""
     metadata = {**new, "resourceVersion": old["resourceVersion"]}
     for field in (*_KEPT, *_KEPT_ONCE_DELETED):
         metadata.pop(field, None)
@@ -172,7 +172,7 @@ def _pod_spec(old: Raw, new: Raw) -> Raw:
 
 
 def _asked(raw: Raw) -> Raw:
-    """The part of an object that its generation counts the changes of."""
+    """The part of an object whose changes its generation counts."""
     return {field: value for field, value in raw.items() if field not in ("metadata", "status")}
 
 

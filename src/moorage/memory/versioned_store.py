@@ -17,7 +17,7 @@ _VERSION = attrgetter("version")
 
 
 class Record:
-    """One change, and the event that all its watchers share."""
+    """One change, and the event that all watchers share."""
 
     __slots__ = ("_event", "entry", "type", "version")
 
@@ -29,18 +29,18 @@ class Record:
 
     @property
     def event(self) -> WatchEvent:
-        """The event as watchers see it."""
+        """The event that watchers get."""
         if self._event is None:
             self._event = WatchEvent(self.type, self.entry.view, str(self.version))
         return self._event
 
 
 Wants = Callable[[Record], bool]
-"""Whether a reader is to see a record."""
+"""Whether a reader wants a record."""
 
 
 class _Waiter:
-    """A reader at the end of a history; `passed` counts records that it did not want."""
+    """A reader at the end of a history; `passed` counts the records that it did not want."""
 
     __slots__ = ("passed", "wants", "woken")
 
@@ -53,7 +53,8 @@ class _Waiter:
 class History:
     """Records in the order of their versions; only the last `window` are kept.
 
-    A position counts records from the first ever written, so it stays good when old ones go.
+    A position counts records from the first one ever written, so it stays valid when old records
+    are dropped.
     """
 
     def __init__(self, window: int) -> None:
@@ -69,7 +70,7 @@ class History:
         return self._dropped + len(self._records)
 
     def append(self, record: Record) -> None:
-        """Add a record and wake those who want it."""
+        """Add a record and wake the readers that want it."""
         self._records.append(record)
         excess = len(self._records) - self._window
         if excess > 0:
@@ -87,11 +88,11 @@ class History:
         return self._dropped + bisect_right(self._records, version, key=_VERSION)
 
     def has_expired(self, version: int) -> bool:
-        """Whether changes later than a version are no longer kept."""
+        """Whether changes after a version are no longer kept."""
         return version < self._expired
 
     def at(self, position: int, version: int) -> Record:
-        """The record at a position, for a reader that has come to a version."""
+        """The record at a position; raises Gone, which names `version`, if it is no longer kept."""
         if position < self.end - self._window:
             raise self._too_old(version)
         return self._records[position - self._dropped]
@@ -100,15 +101,15 @@ class History:
         return Gone(f"too old resource version: {version} ({self._expired})")
 
     def validate(self, version: int) -> None:
-        """Raise AssertionError unless versions rise, up to the store's at most."""
+        """Raise AssertionError unless versions rise and stay within the store's version."""
         versions = [self._expired, *(r.version for r in self._records[-self._window :])]
         assert versions == sorted(set(versions)), "versions do not rise"
         assert versions[-1] <= version, "the history is ahead of its store"
 
     async def changed(self, wants: Wants | None = None) -> int:
-        """Return after the next record that is wanted, or `wake`, a reader's own alarm.
+        """Return after the next record that `wants` accepts, or after `wake`.
 
-        The answer is how many records came before it that were not.
+        Returns how many unwanted records came before it.
         """
         waiter = _Waiter(wants, asyncio.get_running_loop().create_future())
         self._waiters[waiter] = None
@@ -119,7 +120,7 @@ class History:
         return waiter.passed
 
     def wake(self) -> None:
-        """Let everyone who waits look again, in the order in which they came."""
+        """Wake all waiting readers, in the order in which they began to wait."""
         self._wake(None)
 
     def _wake(self, record: Record | None) -> None:
@@ -133,7 +134,7 @@ class History:
 
 
 class Table:
-    """The objects of one resource, by key, and how they came to be."""
+    """The objects of one resource, by key, and the history of their changes."""
 
     __slots__ = ("decode", "entries", "history", "resource", "specs")
 
@@ -150,21 +151,21 @@ class Table:
 
 
 class Store:
-    """One table per resource and one counter of versions for all of them."""
+    """One table per resource, and one counter of versions for all of them."""
 
     def __init__(self, window: int) -> None:
-        self.version = 1  # 0 would ask for any version, so no list may answer it
+        self.version = 1  # clients send 0 to ask for any version, so no list may have it
         self._tables = {
             plural: Table(resource, window) for plural, resource in KEPT_RESOURCES.items()
         }
         self._listeners: list[Callable[[Table, Record], None]] = []
 
     def listen(self, listener: Callable[[Table, Record], None]) -> None:
-        """Tell someone of every write from now on, before the writer goes on."""
+        """Call `listener` for every write from now on, before the writer continues."""
         self._listeners.append(listener)
 
     def table(self, resource: Resource) -> Table:
-        """The table of a resource; `NotFound` for one that is not kept here."""
+        """The table of a resource; raises `NotFound` if the cluster does not keep it."""
         resource = resource.whole
         found = self._tables.get(resource.plural)
         if found is None or (found.resource is not resource and found.resource != resource):
@@ -176,7 +177,7 @@ class Store:
         return list(self._tables.values())
 
     def create(self, table: Table, key: str, raw: Raw, *, trusted: bool = False) -> Entry:
-        """Add an object, unless it cannot be decoded; `trusted`: its spec is known to be good."""
+        """Add an object, unless it cannot be decoded; `trusted`: its spec is known to be valid."""
         entry = self._next(table, key, raw)
         shared = table.specs.pod(entry.raw) if table.resource == PODS else None
         if shared is not None:
@@ -189,9 +190,9 @@ class Store:
         return self._keep(table, "ADDED", entry)
 
     def replace(self, table: Table, old: Entry, raw: Raw, *, trusted: bool = False) -> Entry:
-        """Replace an object by its next version; by none, if nothing would change.
+        """Replace an object by its next version; returns the old entry if nothing would change.
 
-        `trusted`: the change is the store's own, and leaves the object as decodable as it was.
+        `trusted`: the change comes from the store itself and cannot make the object undecodable.
         """
         if raw == old.raw:
             return old
@@ -201,14 +202,14 @@ class Store:
         return self._keep(table, "MODIFIED", entry)
 
     def remove(self, table: Table, old: Entry) -> None:
-        """Remove an object; its last version carries the number of the removal."""
+        """Remove an object; its last version has the number of the removal."""
         entry = self._next(table, old.key, old.raw)
         self.version = entry.version
         del table.entries[old.key]
         self._publish(table, Record("DELETED", entry))
 
     def validate(self) -> None:
-        """Raise AssertionError unless every object is at home under its key and its version."""
+        """Raise AssertionError unless every object's key and version match its metadata."""
         for table in self._tables.values():
             table.history.validate(self.version)
             for key, entry in table.entries.items():

@@ -27,9 +27,9 @@ Counts = NDArray[np.int64]
 
 
 class ConcentrationLimit(ConfigStruct, frozen=True):
-    """The most pods of one application that a domain may have, as a number or as a share of all.
+    """The most pods of one application in a domain, as a number or as a share of all.
 
-    A share is of the application's pods, the one to be placed included; one pod is always allowed.
+    The share is of the application's pods, including the one to place. One pod is always allowed.
     """
 
     topology_key: str = HOSTNAME_LABEL
@@ -40,9 +40,9 @@ class ConcentrationLimit(ConfigStruct, frozen=True):
 class AppConcentration(Filter, Score, frozen=True):
     """An application is the pods of a namespace with one value of `appLabel` (app-id).
 
-    As a filter: a node is refused where its domain by any of `limits` has as many of them as it
-    may. As a score: the fewer of them on the node, the better. Nodes without the topology key are
-    in no domain, and are limited by nothing there.
+    The filter refuses a node if its domain of any of `limits` already has the maximum. The score is
+    the higher, the fewer pods of the application are on the node. A node without the topology key
+    is in no domain, so that limit does not apply to it.
     """
 
     app_label: str = "app-id"
@@ -78,7 +78,7 @@ class AppConcentration(Filter, Score, frozen=True):
             score_range.write_scores(MAX_SCORE / (1.0 + counts[nodes.rows]), out)
 
     def counts(self, cycle: Cycle) -> Counts | None:
-        """How many pods of the pod's application are on each row; None: it is of none."""
+        """How many pods of the pod's application are on each row; None if it belongs to none."""
         app = cycle.pod.labels.get(self.app_label)
         if not app:
             return None
@@ -95,7 +95,7 @@ class AppConcentration(Filter, Score, frozen=True):
         return EventHint(node), EventHint(moved), EventHint(own)
 
     def _most(self, limit: ConcentrationLimit, pods: int) -> int:
-        """How many pods a domain may have before it is full."""
+        """How many pods fill a domain."""
         most = pods + 1 if limit.max_pods is None else limit.max_pods
         if limit.max_share is not None:
             share = Decimal(str(limit.max_share))  # as it is written: 0.58 of 50 is 29
@@ -103,7 +103,7 @@ class AppConcentration(Filter, Score, frozen=True):
         return most
 
     def _domains(self, cycle: Cycle, limit: ConcentrationLimit) -> NDArray[np.intp]:
-        """The domain of each row; every row is one by itself where it is hosts that count."""
+        """The domain of each row; for hostnames, each row is its own domain."""
         rows = cycle.table.rows
         if limit.topology_key == HOSTNAME_LABEL:
             return np.arange(1, rows + 1)

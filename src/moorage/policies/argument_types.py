@@ -5,13 +5,13 @@ from typing import Annotated
 import msgspec
 
 Percent = Annotated[int, msgspec.Meta(ge=0, le=100)]
-"""A score, or a hundredth."""
+"""A score, or a number of hundredths."""
 
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
-"""A part of a whole."""
+"""A fraction from 0 to 1."""
 
 Amount = Annotated[float, msgspec.Meta(ge=0)]
-"""A price, a length of time, a number of watts: never negative."""
+"""A price, a duration, a number of watts: never negative."""
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-"""How many."""
+"""A number of things."""

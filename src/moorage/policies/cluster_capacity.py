@@ -1,4 +1,4 @@
-"""ClusterCapacity: refuses at once a pod that asks for more than all nodes together offer."""
+"""ClusterCapacity: refuses at once a pod that requests more than all nodes together offer."""
 
 from typing import Final
 
@@ -13,9 +13,9 @@ NOT_ENOUGH: Final = "the pod asks for {} of {}, and the whole cluster has {}"
 
 
 class ClusterCapacity(PreFilter, frozen=True):
-    """Looks at the totals before any node is filtered, as an early answer and a clear one.
+    """Compares a pod with the cluster's totals before any node is filtered: an early, clear answer.
 
-    A pod that passes may still fit on no single node: that is NodeResourcesFit's to say.
+    A pod that passes may still fit on no single node. NodeResourcesFit checks that.
     """
 
     aliases = ("ClusterCapacityPlugin",)

@@ -26,7 +26,7 @@ _OUTSIDE, _INSECURE, _UNKNOWN = 1, 2, 4
 
 
 class Demand(NamedTuple):
-    """What a pod asks for: the regions its data may be in, the least level, words not known."""
+    """The allowed regions, the lowest allowed level, and the unknown levels a pod names."""
 
     regions: tuple[frozenset[str], ...]
     level: int
@@ -37,10 +37,10 @@ class Compliance(Filter, Score, frozen=True):
     """A pod labelled `data-region` runs on nodes of that region only, and one labelled
     `security-level` on nodes labelled with that level or a higher one.
 
-    A namespace's labels hold for all of its pods; a pod's own labels can only ask for more. A
-    region is what nodes have as `regionLabel`, or a name that `regions` gives to several of them.
-    `securityLevels` are listed from the lowest (low, medium, high); a node without one has the
-    lowest. As a score, nodes that are no more secure than need be come first.
+    A namespace's labels apply to all of its pods; a pod's own labels can only add demands. A region
+    is a value of the nodes' `regionLabel`, or a name that `regions` gives to several values.
+    `securityLevels` lists levels from the lowest (low, medium, high). A node without a level has
+    the lowest. The score prefers nodes that are no more secure than the pod needs.
     """
 
     data_region_label: str = "data-region"
@@ -62,7 +62,7 @@ class Compliance(Filter, Score, frozen=True):
         return self.demand(cycle)
 
     def demand(self, cycle: Cycle) -> Demand:
-        """What the pod and its namespace ask for."""
+        """What the pod and its namespace demand."""
         regions = self._said(cycle, self.data_region_label)
         words = self._said(cycle, self.security_label)
         known = [self.security_levels.index(word) for word in words if word in self.security_levels]
@@ -73,7 +73,7 @@ class Compliance(Filter, Score, frozen=True):
         )
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        """Codes are sets of bits."""
+        """Codes are sets of bits, one for each reason."""
         demand = self.demand(cycle)
         if demand.unknown:
             out[:] = _UNKNOWN
@@ -101,7 +101,7 @@ class Compliance(Filter, Score, frozen=True):
         return EventHint(node), EventHint(pod), NAMESPACE_LABELLED
 
     def _said(self, cycle: Cycle, key: str) -> tuple[str, ...]:
-        """What the pod and its namespace say under a label, each thing once."""
+        """The distinct values of a label of the pod and of its namespace."""
         both = (cycle.pod.labels.get(key), namespace_label(cycle, cycle.pod, key))
         return tuple(dict.fromkeys(word for word in both if word))
 
@@ -111,7 +111,7 @@ class Compliance(Filter, Score, frozen=True):
         return truth[nodes.label(self.region_label)]
 
     def _levels(self, nodes: Nodes) -> NDArray[np.int64]:
-        """int64 (node)"""
+        """The rank of each node's security level.  int64 (node)"""
         levels = {word: rank for rank, word in enumerate(self.security_levels)}
         words = nodes.table.label(self.node_security_label).values.values
         ranks = np.array([levels.get(word or "", 0) for word in words], dtype=np.int64)

@@ -32,14 +32,14 @@ Floats = NDArray[np.float64]
 
 
 class EnergyAware(Filter, Score, frozen=True):
-    """Nodes say how hot they are and how much power they draw, in an annotation or a label; or
-    `metricProvider` does, whose word goes first for `staleAfter` (10m).
+    """Reads temperature and power from annotations or labels of nodes, or from `metricProvider`.
 
-    Temperature scores 100 up to `coolCelsius` (40) and falls to 0 at `hotCelsius` (80); power per
-    core scores 100 up to `lowWattsPerCore` (5) and falls to 0 at `highWattsPerCore` (25). The mean
-    counts, by `temperatureWeight` and `powerWeight`, of what the node says; one that says nothing
-    scores `unknownScore` (50). As a filter, nodes above `maxCelsius` (90) are refused, and those
-    that draw more than `maxWatts`, if that is given.
+    A measurement takes precedence for `staleAfter` (10m). Temperature scores 100 up to
+    `coolCelsius` (40) and falls to 0 at `hotCelsius` (80). Power per core scores 100 up to
+    `lowWattsPerCore` (5) and falls to 0 at `highWattsPerCore` (25). The score is the mean of the
+    known ones, weighted by `temperatureWeight` and `powerWeight`; a node where neither is known
+    scores `unknownScore` (50). The filter refuses nodes above `maxCelsius` (90), and those that
+    draw more than `maxWatts`, if it is set.
     """
 
     temperature_key: str = "moorage.io/temperature-celsius"
@@ -76,7 +76,7 @@ class EnergyAware(Filter, Score, frozen=True):
         return () if nobody else (EnergySource(self.metric_provider),)
 
     def sign(self, cycle: Cycle) -> Hashable | None:
-        """What was measured grows old by itself, so nothing of it may be kept."""
+        """None with measurements: they expire by themselves, so no column may be kept."""
         return None if node_measurements.ENERGY_STORE in cycle.shared else ()
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
@@ -106,7 +106,7 @@ class EnergyAware(Filter, Score, frozen=True):
         return EventHint(ClusterEvent(Resource.NODE, changed)), EventHint(MEASURED)
 
     def readings(self, cycle: Cycle, nodes: Nodes) -> tuple[Floats, Floats]:
-        """Degrees and watts: as measured, or as the node says, or NaN.  float64 (node) each"""
+        """Degrees and watts: measured, or by annotation or label, or NaN.  float64 (node) each"""
         said = [
             label_values.node_numbers(nodes.table, key)[nodes.rows]
             for key in (self.temperature_key, self.power_key)
@@ -124,5 +124,5 @@ class EnergyAware(Filter, Score, frozen=True):
 
 
 def _falling(values: Floats, low: float, high: float) -> Floats:
-    """100 up to `low`, 0 from `high` on, a straight line between; NaN stays.  float64 (node)"""
+    """100 up to `low`, 0 from `high` on, linear between; NaN stays NaN.  float64 (node)"""
     return MAX_SCORE * (1.0 - np.clip((values - low) / (high - low), 0.0, 1.0))

@@ -1,7 +1,7 @@
 """Values in labels and annotations: numbers of nodes as columns, labels of pods and namespaces.
 
-A number is read once per node object, never once per attempt; what a node does not say, or does
-not say in numbers, is NaN.
+A number is read once per node object, not once per attempt. A missing value, or one that is no
+number, is NaN.
 """
 
 import math
@@ -26,7 +26,7 @@ UNKNOWN = math.nan
 
 
 class NodeColumn:
-    """What `read` says of each node.  values: float64 (row)"""
+    """The number that `read` finds on each node.  values: float64 (row)"""
 
     __slots__ = ("_nodes", "_read", "values")
 
@@ -36,7 +36,7 @@ class NodeColumn:
         self.values: Floats = np.zeros(0, dtype=np.float64)
 
     def catch_up(self, table: NodeTable) -> Floats:
-        """The column, true for the nodes as they are now."""
+        """The column, up to date with the nodes."""
         capacity = len(table.alive)
         changed = self._nodes.missed(table.node_log)
         if changed is None or len(self.values) != capacity:
@@ -49,7 +49,7 @@ class NodeColumn:
 
 
 def node_column(table: NodeTable, key: Hashable, read: ReadNumber) -> Floats:
-    """The column of a key, which stands for what `read` reads.  float64 (row)"""
+    """The column of a key, which identifies `read`.  float64 (row)"""
     known: dict[Hashable, NodeColumn] = table.derived.setdefault("NodeColumns", {})
     found = known.get(key)
     if found is None:
@@ -58,19 +58,19 @@ def node_column(table: NodeTable, key: Hashable, read: ReadNumber) -> Floats:
 
 
 def node_numbers(table: NodeTable, name: str) -> Floats:
-    """What nodes say under a name, in an annotation or else in a label.  float64 (row)"""
+    """The numbers in an annotation, or else in a label, of that name.  float64 (row)"""
     return node_column(
         table, ("number", name), lambda node: parse_number(annotation_or_label(node, name))
     )
 
 
 def annotation_or_label(node: Node, name: str) -> str | None:
-    """What a node says under a name: annotations go before labels."""
+    """The value of an annotation, or else of the label, of that name."""
     return node.annotations.get(name, node.labels.get(name))
 
 
 def parse_number(text: str | None) -> float:
-    """The number a text stands for; NaN where it stands for none."""
+    """The number in a text; NaN if it is none."""
     try:
         value = float(text) if text is not None else UNKNOWN
     except ValueError:
@@ -85,13 +85,13 @@ def pod_or_namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
 
 
 def namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
-    """The value that the pod's namespace has of a label."""
+    """The value of a label of the pod's namespace."""
     found = cycle.get(Namespace, pod.namespace)
     return None if found is None else found.labels.get(key)
 
 
 def after_namespace_change(pod: Pod, old: Namespace | None, new: Namespace | None) -> Hint:
-    """A pod may fit once its own namespace says something else."""
+    """A pod may fit once the labels of its own namespace change."""
     if new is None or new.name != pod.namespace:
         return Hint.SKIP
     return Hint.QUEUE if old is None or old.labels != new.labels else Hint.SKIP
@@ -100,4 +100,4 @@ def after_namespace_change(pod: Pod, old: Namespace | None, new: Namespace | Non
 NAMESPACE_LABELLED: Final = EventHint(
     ClusterEvent(Resource.NAMESPACE, Action.ADD | Action.UPDATE), after_namespace_change
 )
-"""For plugins that read labels of pods' namespaces."""
+"""The event hint of plugins that read labels of pods' namespaces."""

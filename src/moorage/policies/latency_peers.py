@@ -1,11 +1,11 @@
-"""Whom a pod talks to: as it says, as the configuration says, or as labels and Services suggest.
+"""The pods that a pod talks to: by annotation, by configuration, or inferred.
 
-Inferred, the first of these that finds anybody:
+If they are inferred, the first of these that finds any:
 
 1. the pods of its namespace with the same `app.kubernetes.io/part-of`, but not its own component's;
 2. the pods behind the Services of its namespace that it does not stand behind itself.
 
-Where there is neither, nobody is known, and a node is as far as it is from all others on the mean.
+If there are neither, no peers are known; a node's distance is then its mean distance to all nodes.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +23,14 @@ COMPONENTS: Final = ("app.kubernetes.io/component", "app.kubernetes.io/name", "a
 
 
 class Peer(NamedTuple):
-    """Pods that are talked to, and how far away they may be; None: as far as any."""
+    """Pods that the pod talks to, and their largest allowed distance (None: no own limit)."""
 
     pods: PodSelection
     target_ms: float | None = None
 
 
 def told_peers(cycle: Cycle, annotation: str, targets: Mapping[str, float]) -> Iterator[Peer]:
-    """The peers that the pod names, and those that targets name."""
+    """The peers that the pod's annotation names, and those that `targets` names."""
     said = (entry.strip() for entry in cycle.pod.annotations.get(annotation, "").split(","))
     for name in dict.fromkeys((*filter(None, said), *targets)):
         found = _selection(cycle, name)
@@ -39,7 +39,7 @@ def told_peers(cycle: Cycle, annotation: str, targets: Mapping[str, float]) -> I
 
 
 def inferred_peers(cycle: Cycle) -> Iterator[Peer]:
-    """The peers that labels and Services suggest."""
+    """The peers inferred from labels and Services."""
     whole = cycle.pod.labels.get(PART_OF)
     if whole:
         yield Peer(_selected(cycle.pod.namespace, _other_components(cycle, whole)))
@@ -51,7 +51,7 @@ def inferred_peers(cycle: Cycle) -> Iterator[Peer]:
 
 
 def _other_components(cycle: Cycle, whole: str) -> Selector:
-    """The pods of the same application that are not of the pod's own component."""
+    """The pods of the same application, except those of the pod's own component."""
     same = selectors.from_labels({PART_OF: whole})
     own = next((key for key in COMPONENTS if key in cycle.pod.labels), None)
     if own is None:
@@ -61,7 +61,7 @@ def _other_components(cycle: Cycle, whole: str) -> Selector:
 
 
 def _selection(cycle: Cycle, name: str) -> PodSelection | None:
-    """The pods behind a Service, `db` or `other-namespace/db`, or with a label, `app=cache`."""
+    """The pods of a Service (`db` or `other-namespace/db`) or with a label (`app=cache`)."""
     namespace = cycle.pod.namespace
     key, is_label, value = name.partition("=")
     if is_label:

@@ -39,26 +39,27 @@ CONFIG_MAP: Final = "moorage-system/moorage-latencies"
 _BELIEVED_INTERVALS = 2
 _READ_SECONDS = 30.0
 _ROUNDING_MARGIN = 1 + 1e-9
-"""A mean of numbers at the limit may come out a hair above it."""
+"""A mean of numbers at the limit may be slightly above it because of rounding."""
 
 Floats = NDArray[np.float64]
 PositiveFloat = Annotated[float, msgspec.Meta(gt=0)]
 
 
 class NetworkLatencyPlugin(Filter, Score, frozen=True):
-    """A node scores `latencyWeight` (100) where the pods it talks to are no time away, falling
-    to 0 at `maxLatencyMs` (10); as a filter, nodes beyond that are refused.
+    """A node scores `latencyWeight` (100) at no distance from the pods that the pod talks to,
+    falling to 0 at `maxLatencyMs` (10). The filter refuses nodes beyond that.
 
-    Whom a pod talks to is in its annotation `peersAnnotation`, with commas between: the names of
-    Services (`db`, `other-namespace/db`), or labels of pods in its namespace (`app=cache`); and in
-    `latencyTargets`, by the same names, with the milliseconds that are allowed to each. Where both
-    say nothing and unless `inferPeers` is off, it is inferred (latency_peers.py), and nobody is
-    refused for it. To a peer of several pods it is as far as the mean of them; the farthest peer
-    counts; a peer without pods does not. `latencies` has milliseconds between zones (values of
-    `topologyLabel`) and between nodes; within a zone it is `sameZoneMs` (0.5), on a node 0, and
-    where nothing is known the node scores 0 and is not refused. Latencies that are measured every
-    `measurementInterval` (5m) go before the table, and are believed for two intervals; they are
-    read from `latencyConfigMap`, where `moorage probe` writes them, and from `latencyFile`.
+    The pod's annotation `peersAnnotation` lists its peers, separated by commas: names of Services
+    (`db`, `other-namespace/db`), or labels of pods in its namespace (`app=cache`). `latencyTargets`
+    lists peers by the same names, with the milliseconds allowed to each. If neither names any,
+    peers are inferred (latency_peers.py) unless `inferPeers` is off; the filter ignores inferred
+    peers. The distance to a peer of several pods is their mean. The farthest peer counts. A peer
+    without pods does not count. `latencies` has milliseconds between zones (values of
+    `topologyLabel`) and between nodes. Within a zone the latency is `sameZoneMs` (0.5), on the same
+    node 0, and between places with no known latency `maxLatencyMs`: such a node scores 0 and is not
+    refused. Latencies measured every `measurementInterval` (5m) take precedence over the table, and
+    are believed for two intervals. They are read from `latencyConfigMap`, where `moorage probe`
+    writes them, and from `latencyFile`.
     """
 
     max_latency_ms: PositiveFloat = 10.0
@@ -88,16 +89,16 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
 
     @cached_property
     def atlas(self) -> LatencyMatrixCache:
-        """The latencies in force."""
+        """The latencies from the table and from measurements."""
         return LatencyMatrixCache(self.latencies, self.topology_label, self.believed_seconds)
 
     @property
     def believed_seconds(self) -> float:
-        """How long a measurement is believed."""
+        """How long a measurement is believed, in seconds."""
         return _BELIEVED_INTERVALS * self.measurement_interval.seconds
 
     def sources(self) -> tuple[Source, ...]:
-        """Read often enough that nothing is missed for long."""
+        """Read at least once per measurement interval."""
         seconds = min(self.measurement_interval.seconds, _READ_SECONDS)
         namespace, _, name = self.latency_config_map.partition("/")
         found: list[Source] = []
@@ -129,11 +130,11 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
         return EventHint(node), EventHint(peers), EventHint(own), EventHint(MEASURED)
 
     def distances(self, cycle: Cycle, *, told_only: bool = False) -> Floats | None:
-        """Milliseconds to the farthest peer; None where the pod talks to nobody.  float64 (row)
+        """Milliseconds to the farthest peer; None if the pod talks to nobody.  float64 (row)
 
         A peer with a target counts in proportion: at its target it is `maxLatencyMs` away. With
-        `told_only`, peers that are only inferred do not count. Worked out once per attempt and
-        plugin, whose tables and targets differ, and again when a trial moves pods.
+        `told_only`, inferred peers do not count. Computed once per attempt and plugin instance,
+        because tables and targets differ, and again when a trial moves pods.
         """
         version = cycle.table.pod_log.version
         key = f"{NAME}/{id(self)}/{'told' if told_only else 'all'}"
@@ -155,12 +156,12 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
         return np.max(found, axis=0) if found else None
 
     def _infers(self, cycle: Cycle) -> bool:
-        """Whether neither the pod nor the configuration says whom it talks to."""
+        """Whether to infer peers: neither the pod nor the configuration names any."""
         told = self.latency_targets or self.peers_annotation in cycle.pod.annotations
         return self.infer_peers and not told
 
     def _counted(self, cycle: Cycle, told_only: bool) -> Iterator[tuple[Floats, float]]:
-        """The pods of each peer that has any, by row, and what its distance counts."""
+        """For each peer with pods: their number by row, and the factor of its distance."""
         told = list(peers.told_peers(cycle, self.peers_annotation, self.latency_targets))
         if not told_only and self._infers(cycle):
             told = list(peers.inferred_peers(cycle))
@@ -171,7 +172,7 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
                 yield counts, self.max_latency_ms / (peer.target_ms or self.max_latency_ms)
 
     def _mean(self, chart: LatencyMatrix, cycle: Cycle, counts: Floats) -> Floats:
-        """The mean over the pods of one peer.  float64 (row)"""
+        """The mean distance to the pods of one peer.  float64 (row)"""
         table = cycle.table
         zone = table.label(self.topology_label).ids[: table.rows]
         between = np.where(np.isnan(chart.zones), self.max_latency_ms, chart.zones)
@@ -187,5 +188,5 @@ class NetworkLatencyPlugin(Filter, Score, frozen=True):
 
 
 def _each_node(cycle: Cycle) -> Floats:
-    """Every node once.  float64 (row)"""
+    """1 for every node.  float64 (row)"""
     return cycle.table.alive[: cycle.table.rows].astype(np.float64)

@@ -19,10 +19,10 @@ Terms = tuple[tuple[int, NodeTerm], ...]
 
 
 class NodeAffinityPlugin(Score, frozen=True):
-    """The node with the greatest sum of preferred terms that hold scores 100, others in proportion.
+    """The node with the largest sum of matching preferred terms scores 100, others in proportion.
 
-    What a pod requires is seen to by kube-scheduler's NodeAffinity, which every profile has. One
-    that names this plugin scores what the pod prefers once more, with the weight it gives.
+    kube-scheduler's NodeAffinity, which every profile has, handles required node affinity. A
+    profile with this plugin scores preferred node affinity once more, with the plugin's weight.
     """
 
     depends = Depends.NODE
@@ -45,7 +45,7 @@ class NodeAffinityPlugin(Score, frozen=True):
 
 
 def preferred(cls: PodClass) -> Terms:
-    """What a class of pods prefers, compiled once."""
+    """The preferred terms of a class of pods, compiled once."""
     found: Terms | None = cls.memo.get("NodeAffinityPlugin")
     if found is None:
         affinity = cls.sample.spec.affinity

@@ -1,4 +1,4 @@
-"""ReservedRoom: keeps room free on nodes for the pods that it is reserved for."""
+"""ReservedRoom: keeps room free on nodes for certain pods."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -27,11 +27,11 @@ RESERVED: Final = "node(s) had only room that is reserved for {}"
 
 
 class Reservation(ConfigStruct, frozen=True):
-    """So much of each node stays free for some pods: those that `pods` selects, in any of
-    `namespaces`, or whose priority is at least `minPriority`; any of them will do.
+    """Keeps some of each node free for the pods that `pods` selects, or that are in one of
+    `namespaces`, or whose priority is at least `minPriority`; one of these suffices.
 
     `resources` are quantities, or percentages of what the node has. `nodes` are expressions that
-    must all hold of a node; none, and it is every node.
+    must all match a node; if there are none, every node counts.
     """
 
     name: str
@@ -48,10 +48,10 @@ class CompiledReservation(NamedTuple):
 
 
 class ReservedRoom(Filter, frozen=True):
-    """A pod that a reservation is not for must leave that much of the node free.
+    """A pod outside a reservation must leave the reserved amount of the node free.
 
-    What the pods that it is for use already counts: the room that is left for them shrinks as they
-    arrive. Pods that are there stay; nobody is evicted.
+    What the reservation's own pods use is subtracted: the room kept free shrinks as they arrive.
+    Pods already on the node stay; nobody is evicted.
     """
 
     reservations: tuple[Reservation, ...] = ()
@@ -89,7 +89,7 @@ class ReservedRoom(Filter, frozen=True):
         return unschedulable(RESERVED.format(self.reservations[code - 1].name))
 
     def is_for(self, at: int, pod: Pod) -> bool:
-        """Whether a reservation is for a pod."""
+        """Whether a pod belongs to a reservation."""
         given = self.reservations[at]
         urgent = given.min_priority is not None and pod.priority >= given.min_priority
         return (
@@ -109,7 +109,7 @@ class ReservedRoom(Filter, frozen=True):
     def _is_short(
         self, cycle: Cycle, nodes: Nodes, at: int, given: Reservation
     ) -> NDArray[np.bool_]:
-        """Where the pod would take what is reserved.  bool (node)"""
+        """Where the pod would take reserved room.  bool (node)"""
         table, asked = cycle.table, dict(cycle.incoming.requests)
         short = np.zeros(nodes.count, dtype=np.bool_)
         for name, amount in given.resources.items():
@@ -122,7 +122,7 @@ class ReservedRoom(Filter, frozen=True):
         return short & selector_masks.all_labels_match(self.compiled[at].nodes, nodes)
 
     def _used(self, cycle: Cycle, nodes: Nodes, at: int, index: int) -> NDArray[np.int64]:
-        """What the pods that a reservation is for use of each node.  int64 (node)"""
+        """What the reservation's own pods request on each node.  int64 (node)"""
         rows = np.arange(cycle.table.rows)[nodes.rows].tolist()
         return np.array(
             [
@@ -138,7 +138,7 @@ class ReservedRoom(Filter, frozen=True):
 
 
 def _amount(name: str, text: str, offered: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A quantity of a resource, or a part of what each node has.  int64 (node)"""
+    """A quantity of a resource, or a percentage of what each node has.  int64 (node)"""
     if text.endswith("%"):
         return (offered * float(text[:-1]) / 100).astype(np.int64)
     read = quantity.milli_value if name == "cpu" else quantity.value

@@ -35,15 +35,16 @@ Floats = NDArray[np.float64]
 
 
 class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
-    """Every pod has one of the `policies`, or none; `Choosing` tells which.
+    """Every pod has one of the `policies`, or none; `PolicyChooser` chooses it.
 
-    - `nodeAffinity`: what is required refuses nodes; what is preferred scores.
+    - `nodeAffinity`: required terms refuse nodes, preferred terms score.
     - `resourceWeights`: what is left of each resource scores, by weight (cpu, memory, storage,
-      pods, and extended resources that the pod asks for).
-    - `tolerations` are added to the pod's own, for all plugins; that needs PreFilter, so enable the
+      pods, and extended resources that the pod requests).
+    - `tolerations` are added to the pod's own, for all plugins. This needs PreFilter, so enable the
       plugin at multiPoint.
 
-    The score is the mean of those two parts that the policy has. A pod whose label, or whose
+    The score is the mean of those two parts that the policy has. A pod is refused if its label
+    `policyLabel`, or that of its namespace, names a policy that does not exist.
     namespace's label, `policyLabel` names a policy that does not exist is refused.
     """
 
@@ -74,7 +75,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
         )
 
     def name(self, cycle: Cycle) -> str | None:
-        """The name of the pod's policy; None where it has none."""
+        """The name of the pod's policy, or None."""
         pod = cycle.pod
         return self.choosing.name(pod, lambda key: label_values.namespace_label(cycle, pod, key))
 
@@ -126,7 +127,7 @@ class SchedulingPolicies(PreFilter, Filter, Score, frozen=True):
 
 
 def _tolerating(pod: Pod, found: PolicyRules) -> Pod:
-    """The pod with the policy's tolerations beside its own."""
+    """The pod with the policy's tolerations added to its own."""
     own = pod.spec.tolerations
     added = (each for each in found.tolerations if each not in own)
     spec = msgspec.structs.replace(pod.spec, tolerations=(*own, *added))
@@ -134,14 +135,14 @@ def _tolerating(pod: Pod, found: PolicyRules) -> Pod:
 
 
 def _asked(cycle: Cycle, found: PolicyRules) -> Iterator[int]:
-    """What the pod asks for of each resource that the policy weighs."""
+    """The pod's request for each resource that the policy weighs."""
     return (
         requested_load.pod_request(cycle.incoming, cycle.table, name) for name, _ in found.weights
     )
 
 
 def _left(cycle: Cycle, found: PolicyRules, nodes: Nodes) -> Floats:
-    """What would be left, in percent, by weight; without what the node has none of.  (node)"""
+    """What would be left in percent, by weight; resources a node lacks do not count.  (node)"""
     total, weights = np.zeros(nodes.count), np.zeros(nodes.count)
     for (name, weight), more in zip(found.weights, _asked(cycle, found), strict=True):
         if not more and is_scalar(name):
@@ -153,7 +154,7 @@ def _left(cycle: Cycle, found: PolicyRules, nodes: Nodes) -> Floats:
 
 
 def _preferred(found: PolicyRules, nodes: Nodes) -> Floats:
-    """What holds of what is preferred, in percent, by weight.  (node)"""
+    """The share of preferred terms that match, in percent, by weight.  (node)"""
     total = np.zeros(nodes.count)
     for weight, term in found.preferred:
         total += weight * selector_masks.all_requirements(term, nodes)

@@ -14,7 +14,7 @@ from moorage.config.types import ConfigStruct
 
 
 class Assignment(ConfigStruct, frozen=True):
-    """Which pods a policy is for: those for which all that is stated here holds."""
+    """Selects the pods of a policy: everything stated must match."""
 
     policy: str
     pod_selector: LabelSelector | None = None
@@ -23,7 +23,7 @@ class Assignment(ConfigStruct, frozen=True):
 
 
 class PolicyRules(NamedTuple):
-    """What a policy says."""
+    """A compiled policy."""
 
     name: str
     weights: tuple[tuple[str, int], ...]
@@ -33,7 +33,7 @@ class PolicyRules(NamedTuple):
 
 
 def compile_policy(policy: SchedulingPolicy) -> PolicyRules:
-    """A policy made ready to be asked."""
+    """Compile a policy."""
     spec = policy.spec
     affinity = spec.node_affinity or NodeAffinity()
     wanted = affinity.required_during_scheduling_ignored_during_execution
@@ -44,7 +44,7 @@ def compile_policy(policy: SchedulingPolicy) -> PolicyRules:
 
 
 class PolicyChooser:
-    """Finds the policy of a pod. The first of these that names one decides:
+    """Chooses the policy of a pod. The first of these that names one decides:
 
     1. the pod's label;
     2. an assignment with a podSelector;
@@ -52,8 +52,8 @@ class PolicyChooser:
     4. an assignment with priorityClasses, then a policy whose priorityClass is the pod's;
     5. the default policy, if there is one of that name.
 
-    Of several on one step, the one listed first. Everything that an assignment states must hold;
-    what stands first in this list among it says on which step it is.
+    Within one step, the policy listed first wins. Everything that an assignment states must match.
+    The first of its criteria in this list determines its step.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class PolicyChooser:
                 self._of_class.setdefault(policy.spec.priority_class, policy.name)
 
     def name(self, pod: Pod, namespace_label: Callable[[str], str | None]) -> str | None:
-        """The policy of a pod; None where it has none."""
+        """The name of the pod's policy, or None."""
         return (
             pod.labels.get(self._label)
             or _first_assigned(self._by_labels, pod)

@@ -27,10 +27,11 @@ SEVERAL_TENANTS: Final = -1
 
 
 class TenantsByNode:
-    """The owner of each node's pods.  sole: int32 (row), an id of `owners`, NOBODY or SEVERAL.
+    """The owner of each node's pods.  sole: int32 (row), an id of `owners`, NO_TENANT or
+    SEVERAL_TENANTS.
 
-    `owner_of` tells whose a pod is; the empty name is nobody's. Pods come and go by `pod_log`, so
-    trials are seen, and seen to end.
+    `owner_of` names a pod's owner; the empty name is nobody. Changes come from `pod_log`, which
+    includes trials and their rollback.
     """
 
     def __init__(self, owner_of: Callable[[Pod], str]) -> None:
@@ -39,11 +40,11 @@ class TenantsByNode:
         self.sole: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._counts: dict[int, Counter[int]] = {}
         self._of_pod: dict[str, int] = {}
-        """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
+        """The owner of each counted pod, by uid; its labels may have changed when it leaves."""
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> NDArray[np.int32]:
-        """The column, true for the pods as they are now."""
+        """The column, up to date with the pods."""
         if len(self.sole) < len(table.alive):
             self.sole = np.concatenate(
                 (self.sole, np.zeros(len(table.alive) - len(self.sole), dtype=np.int32))
@@ -77,14 +78,14 @@ HIGHER_TIER: Final = "node(s) were kept for tenants of a higher tier"
 SHARED: Final = "node(s) ran pods of another tenant"
 
 OWN, OWN_TIER, SETTLED, COMMON, LOWER_TIER = 100, 75, 60, 50, 25
-"""The scores of a tenant's own nodes, those of its tier, those of nobody with and without pods of
-its own, and those below it."""
+"""The scores of a tenant's own nodes, nodes of its tier, nodes of nobody that run its pods, other
+nodes of nobody, and nodes of a lower tier."""
 
 _TENANT, _TIER, _SHARED = 1, 2, 3
 
 
 class Tenant(NamedTuple):
-    """Whose a pod is; the tier counts from 0, the best, and no tier is below all of them."""
+    """A pod's tenant; `tier` counts from 0, the best, and the last number stands for no tier."""
 
     name: str
     tier: int
@@ -93,12 +94,12 @@ class Tenant(NamedTuple):
 class TenantIsolation(Filter, Score, frozen=True):
     """A node labelled `tenant` takes the pods of that tenant only.
 
-    A pod is the tenant's that its label `tenantLabel` names, or else its namespace's; other pods
-    are nobody's. A node labelled `tenantTierLabel` takes the pods of tenants of that tier or a
-    higher one; a tenant's tier is in `tenantTiers`, or on the pod or its namespace under the same
-    label, and `tierOrder` lists tiers from the best. With `exclusive` no node runs pods of two
-    tenants. Scores: own nodes 100, nodes of one's tier 75, nodes of nobody 50, or 60 where
-    `exclusive` makes it one's own for the time being, lower tiers' 25.
+    A pod's tenant is the value of its label `tenantLabel`, or else of its namespace's; other pods
+    belong to nobody. A node labelled `tenantTierLabel` takes the pods of tenants of that tier or a
+    higher one. A tenant's tier is in `tenantTiers`, or else in the same label of the pod or its
+    namespace. `tierOrder` lists tiers from the best. With `exclusive`, no node runs pods of two
+    tenants. Scores: the tenant's own nodes 100, nodes of its tier 75, nodes of nobody 50, or 60 if
+    `exclusive` reserves them for the tenant while its pods run there, nodes of a lower tier 25.
     """
 
     tenant_label: str = "tenant"
@@ -124,7 +125,7 @@ class TenantIsolation(Filter, Score, frozen=True):
         return self.tenant(cycle, cycle.pod), cycle.cache.objects.version(Namespace)
 
     def tenant(self, cycle: Cycle, pod: Pod) -> Tenant:
-        """Whose the pod is."""
+        """The tenant of a pod."""
         name = label_values.pod_or_namespace_label(cycle, pod, self.tenant_label) or ""
         said = label_values.pod_or_namespace_label(cycle, pod, self.tenant_tier_label) or ""
         return Tenant(name, self._rank(self.tenant_tiers.get(name, said)))
@@ -164,22 +165,22 @@ class TenantIsolation(Filter, Score, frozen=True):
         return self.tier_order.index(tier) if tier in self.tier_order else len(self.tier_order)
 
     def _tiers(self, nodes: Nodes) -> NDArray[np.int64]:
-        """int64 (node): the node's tier, below all where it has none."""
+        """The rank of each node's tier, the last number without one.  int64 (node)"""
         words = nodes.table.label(self.tenant_tier_label).values.values
         ranks = np.array([self._rank(word or "") for word in words], dtype=np.int64)
         return ranks[nodes.label(self.tenant_tier_label)]
 
     def _own(self, name: str, nodes: Nodes) -> int:
-        """The label id of a tenant's own nodes; none has -1."""
+        """The label id of a tenant's own nodes; -1 if there are none."""
         found = nodes.table.label(self.tenant_label).values.find(name) if name else None
         return -1 if found is None else found
 
     def _sole(self, cycle: Cycle, nodes: Nodes) -> NDArray[np.int32]:
-        """int32 (node): whose pods it runs."""
+        """The owner of each node's pods.  int32 (node)"""
         return self._occupants(cycle).catch_up(cycle.table)[nodes.rows]
 
     def _occupants(self, cycle: Cycle) -> TenantsByNode:
-        """Whose pods are where; counted afresh when a namespace has changed."""
+        """The owners of pods by node; counted again after a change of a namespace."""
         version = cycle.cache.objects.version(Namespace)
         known: tuple[int, TenantsByNode] | None = cycle.shared.get("TenantIsolation")
         if known is None or known[0] != version:

@@ -1,11 +1,11 @@
-"""A new plugin with everything around it: the class, its test, a configuration, a small cluster.
+"""Creates a new plugin: the class, its test, a configuration and a small cluster.
 
-    hook_samples    a sample hook for each extension point, with what it imports
+    hook_samples    a sample hook for each extension point, with its imports
     plugin_project  the files of a new plugin, and its name as class, module and package
-    templates       the texts of a new plugin, with places for its names
+    templates       the texts of a new plugin, with placeholders for its names
 
-Law of the package: what it writes runs at once, under pytest and under `moorage simulate`,
-and is typed. It answers texts by file name; the command line writes them.
+Law of the package: what it creates runs at once, under pytest and under `moorage simulate`, and is
+typed. It returns texts by file name; the command line writes them.
 """
 
 from moorage.scaffold.plugin_project import Names, make

@@ -1,10 +1,10 @@
-"""A sample hook for each extension point, with what it imports."""
+"""A sample hook for each extension point, with its imports."""
 
 from typing import NamedTuple
 
 
 class Sample(NamedTuple):
-    """`base` is the class that names the point; `imports` are further names of `moorage`."""
+    """`base` is the class of the point; `imports` are further names to import from `moorage`."""
 
     base: str
     imports: tuple[str, ...]
@@ -133,4 +133,4 @@ SAMPLES: dict[str, Sample] = {
 ''',
     ),
 }
-"""By the name of the hook's point in Python."""
+"""Samples by the point's name in Python."""

@@ -25,7 +25,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+")
 
 
 class Names(NamedTuple):
-    """`TenantZones`, `tenant_zones`, `tenant-zones`."""
+    """The three forms of a name: `TenantZones`, `tenant_zones`, `tenant-zones`."""
 
     cls: str
     module: str
@@ -33,7 +33,7 @@ class Names(NamedTuple):
 
     @classmethod
     def of(cls, given: str) -> "Names":
-        """The forms of a name given in any of them; ValueError where it makes no class name."""
+        """All forms of a name given in any of them; ValueError if it makes no class name."""
         words = _WORD.findall(given)
         made = given if given.isidentifier() and given[0].isupper() else ""
         made = made or "".join(word[:1].upper() + word[1:] for word in words)
@@ -54,7 +54,7 @@ WIDTH = 100
 
 
 def make(names: Names, points: Sequence[str], *, package: bool = False) -> dict[str, str]:
-    """The texts of a plugin that extends some points, by file name."""
+    """The texts of a plugin for some extension points, by file name."""
     words = {
         "cls": names.cls,
         "module": names.module,
@@ -123,5 +123,5 @@ def _bases(cls: str, bases: list[str]) -> str:
 
 
 def _order(name: str) -> tuple[int, str]:
-    """Constants, classes, functions: the order of sorted imports."""
+    """The sort key of imported names: constants, classes, functions."""
     return (0 if name.isupper() else 1 if name[0].isupper() else 2), name.lower()

@@ -1,4 +1,4 @@
-"""The texts of a new plugin, with places for its names."""
+"""The texts of a new plugin, with placeholders for its names."""
 
 PLUGIN = '''"""{cls}: say here, in a sentence, what the rule is."""
 

@@ -1,8 +1,9 @@
-"""Accepts connections, only so many at once: who holds one without asking makes room for others.
+"""Accepts a limited number of connections; an idle connection makes room for a new one.
 
-When all places are taken, the connection that has been idle longest is closed; so probes and
-scrapes get through however many connections somebody opens. New ones are accepted at a bounded
-rate, because each costs a TLS handshake on the event loop; the rest wait in the kernel.
+When the limit is reached, the connection that has been open longest without a request in progress
+is closed. So probes and scrapes get through however many connections somebody opens. New
+connections are accepted at a limited rate, because each costs a TLS handshake on the event loop;
+the rest wait in the kernel.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ UNSPECIFIED: Final = ("", "0.0.0.0", "::")
 
 
 def bound_socket(address: str, port: int, *, share_port: bool = False) -> socket.socket:
-    """A socket that listens; an unspecified address stands for all of both families."""
+    """A listening socket; an unspecified address listens on IPv4 and IPv6."""
     if address in UNSPECIFIED and socket.has_dualstack_ipv6():
         with contextlib.suppress(OSError):
             return _listening(("::", port), socket.AF_INET6, share_port, dual=True)
@@ -40,9 +41,10 @@ def _listening(
 
 
 class BoundedListener:
-    """Accepts connections on a socket for as long as it is not closed.
+    """Accepts connections on a socket until it is closed.
 
-    `factory` makes the protocol of each. A transport in `busy` is being answered, and stays.
+    `factory` makes the protocol of each connection. Transports in `busy` have a request in progress
+    and are not closed.
     """
 
     def __init__(
@@ -65,11 +67,11 @@ class BoundedListener:
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """The port of the socket."""
         return int(self._socket.getsockname()[1])
 
     async def close(self) -> None:
-        """Accept no more; connections that are open stay with whoever answers them."""
+        """Stop accepting; open connections stay open."""
         tasks = [self._task, *self._handshakes]
         for task in tasks:
             task.cancel()
@@ -81,7 +83,7 @@ class BoundedListener:
         while True:
             try:
                 connection, _ = await loop.sock_accept(self._socket)
-            except OSError:  # no file descriptor is left, or the peer has gone
+            except OSError:  # no file descriptor is left, or the peer has disconnected
                 await asyncio.sleep(0.1)
                 continue
             while len(self._handshakes) >= MOST_HANDSHAKES:

@@ -1,4 +1,4 @@
-"""Who may ask: how callers are known, and what is open to everybody."""
+"""How a server identifies callers, and which paths are open to all."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ HEALTH_PATHS: Final = ("/healthz", "/readyz", "/livez")
 
 
 class Callers(NamedTuple):
-    """What the gate of a server goes by; without an authorizer only open paths are answered."""
+    """The settings of a server's gate; without an authorizer only open paths are answered."""
 
     authorizer: Authorizer | None
     open_paths: tuple[str, ...]

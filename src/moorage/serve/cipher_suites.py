@@ -1,10 +1,10 @@
-"""TLS versions and cipher suites by Go's names, as kube-scheduler's flags have them."""
+"""TLS versions and cipher suites by Go's names, as in kube-scheduler's flags."""
 
 import ssl
 from typing import Final
 
 AUTHENTICATED: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""What TLS 1.2 may use unless told otherwise: forward secrecy, and no CBC."""
+"""The default suites of TLS 1.2: forward secrecy, and no CBC."""
 _PREFIXES: Final = {
     "TLS_ECDHE_ECDSA_WITH_": "ECDHE-ECDSA-",
     "TLS_ECDHE_RSA_WITH_": "ECDHE-RSA-",
@@ -31,7 +31,7 @@ _VERSIONS: Final = {
 
 
 def min_version(name: str) -> ssl.TLSVersion:
-    """The version of that name; TLS 1.0 and 1.1 are not spoken, whoever asks for them."""
+    """The version of that name; TLS 1.0 and 1.1 are never spoken."""
     if not name:
         return ssl.TLSVersion.TLSv1_2
     if name not in _VERSIONS:
@@ -40,7 +40,7 @@ def min_version(name: str) -> ssl.TLSVersion:
 
 
 def openssl_ciphers(names: tuple[str, ...]) -> str:
-    """OpenSSL's list of these suites; those of TLS 1.3 cannot be chosen, in Go neither."""
+    """OpenSSL's list of these suites; as in Go, those of TLS 1.3 cannot be chosen."""
     found = [_openssl(name) for name in names if name not in _TLS13]
     return ":".join(found) or AUTHENTICATED
 

@@ -1,7 +1,7 @@
-"""Callers who show a certificate, or come through a front proxy that does.
+"""Callers with a client certificate, or behind a front proxy with one.
 
-A certificate signed by the client CA names its user (CN) and groups (O). One signed by the CA of
-front proxies, with a name that is allowed, may say in headers who it speaks for.
+A certificate signed by the client CA names its user (CN) and groups (O). A certificate signed by
+the front proxy CA, with an allowed name, may name the user that it speaks for in headers.
 """
 
 import logging
@@ -24,7 +24,7 @@ AUTHENTICATED_GROUP: Final = "system:authenticated"
 
 
 class FrontProxy(msgspec.Struct, frozen=True):
-    """Who may name users in headers, and in which."""
+    """The proxies that may name users in headers, and the names of the headers."""
 
     allowed_names: tuple[str, ...] = ()
     username_headers: tuple[str, ...] = ("x-remote-user",)
@@ -102,7 +102,7 @@ class ClientCertificates:
         self._clients, self._proxies = (_certificates(bundle.pem) for bundle in self._bundles)
 
     def user_of(self, request: "web.Request") -> dict[str, Any] | None:
-        """Who calls; None where no certificate tells."""
+        """The user of a request; None if no certificate names one."""
         shown = None if request.transport is None else request.transport.get_extra_info("peercert")
         if not shown:
             return None
@@ -156,7 +156,7 @@ def _certificates(pem: str) -> frozenset[bytes]:
 
 
 def _root(request: "web.Request") -> bytes:
-    """The authority that a verified chain ends at."""
+    """The root CA of a verified chain."""
     assert request.transport is not None
     inner = request.transport.get_extra_info("ssl_object")._sslobj
     chain = inner.get_verified_chain() or []

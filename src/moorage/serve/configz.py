@@ -11,9 +11,9 @@ from moorage.config.types import SchedulerConfiguration
 
 
 class ActiveConfiguration:
-    """The configuration in force, and how many there have been.
+    """The active configuration, and how many there have been.
 
-    `facts` are further entries of `/configz`, each asked for when somebody looks.
+    `facts` are further entries of `/configz`, computed on each request.
     """
 
     def __init__(self, configuration: SchedulerConfiguration, digest: str = "") -> None:
@@ -22,13 +22,13 @@ class ActiveConfiguration:
         self.replace(configuration, digest)
 
     def replace(self, configuration: SchedulerConfiguration, digest: str = "") -> None:
-        """Another configuration is in force; `digest` names it, with all that came with it."""
+        """Make another configuration active; `digest` identifies it and all that it refers to."""
         self.configuration = configuration
         self.digest = digest or configuration_digest(configuration)
         self.generation += 1
 
     def configz(self) -> dict[str, Any]:
-        """What `/configz` answers: kube's entry, and which configuration this is."""
+        """The answer of `/configz`: kube's entry, and which configuration this is."""
         facts = {name: ask() for name, ask in self.facts.items()}
         return {
             "componentconfig": redacted_configuration(self.configuration),
@@ -37,7 +37,7 @@ class ActiveConfiguration:
 
 
 def redacted_configuration(configuration: SchedulerConfiguration) -> dict[str, Any]:
-    """A configuration as JSON has it, without private keys."""
+    """A configuration as JSON values, without private keys."""
     found = strict_decoder.encode(configuration)
     for extender in found["extenders"]:
         if (extender["tlsConfig"] or {}).get("keyData"):
@@ -46,6 +46,6 @@ def redacted_configuration(configuration: SchedulerConfiguration) -> dict[str, A
 
 
 def configuration_digest(configuration: SchedulerConfiguration) -> str:
-    """A short name for exactly this configuration."""
+    """A short hash of exactly this configuration."""
     text = msgspec.json.encode(strict_decoder.encode(configuration), order="sorted")
     return hashlib.sha256(text).hexdigest()[:12]

@@ -16,7 +16,7 @@ DEEPEST: Final = 100
 
 
 def dump_stacks() -> str:
-    """Where every thread and every task of the event loop stands."""
+    """The stacks of all threads and of all tasks of the event loop."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     parts = [
         f"thread {names.get(ident, ident)}\n{''.join(traceback.format_stack(frame))}"
@@ -30,13 +30,13 @@ def dump_stacks() -> str:
 
 
 class ProfileRunning(Exception):
-    """A profile is being taken already."""
+    """Another profile is being taken."""
 
 
 async def cpu_profile(seconds: float) -> str:
-    """Where the processor's time goes: `outer;...;inner count` lines, as flame graphs want them.
+    """CPU time by stack: lines `outer;...;inner count`, the input of flame graphs.
 
-    A signal interrupts this thread, the main one, for every hundredth of a second it computes.
+    A signal interrupts this thread, the main one, after every hundredth of a second of CPU time.
     """
     if signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
         raise ProfileRunning("a profile is being taken: ask again when it is done")

@@ -15,7 +15,7 @@ NDJSON: Final = "application/x-ndjson"
 
 
 class DecisionFilter(msgspec.Struct, frozen=True):
-    """Which records are asked for; what is empty lets everything through."""
+    """Which records to return; an empty field matches everything."""
 
     pod: str = ""
     namespace: str = ""
@@ -27,7 +27,7 @@ class DecisionFilter(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "DecisionFilter":
-        """What a query asks for; ValueError names the parameter that makes no sense."""
+        """The filter of a query string; ValueError names an invalid parameter."""
         text = {name: query.get(name, "") for name in ("pod", "namespace", "node", "result")}
         which = "continue" if query.get("continue") else "since"
         after = query.get(which) or "0"
@@ -51,14 +51,14 @@ class DecisionFilter(msgspec.Struct, frozen=True):
 
 
 class DecisionPages:
-    """Answers what is asked of the records."""
+    """Answers requests for records."""
 
     def __init__(self, records: DecisionRecords) -> None:
         self._records = records
         self._streams = 0
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """One page, or with `?watch=1` every record from now on, a line each."""
+        """One page, or with `?watch=1` a stream of new records, one per line."""
         try:
             wanted = DecisionFilter.of(request.query)
         except ValueError as error:
@@ -69,7 +69,7 @@ class DecisionPages:
         return web.Response(body=body, content_type="application/json")
 
     def page(self, wanted: DecisionFilter) -> dict[str, object]:
-        """Some records, and where to go on from if there are more."""
+        """One page of records, and the token for the next page if there is one."""
         items: list[DecisionRecord] = []
         for record in self._found(wanted):
             if len(items) == wanted.limit:

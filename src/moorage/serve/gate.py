@@ -1,9 +1,9 @@
 """Who gets through to a handler: authorization on the secure port, this machine on loopback.
 
-Every path asks the API server but those that `open_paths` names, and the files of the dashboard's
-page, which hold no data. Loopback shows everything to
-everybody on the machine, and so nothing can be changed there, and a page of another site that a
-browser was led here from is turned away by its Host header.
+On the secure port, the API server is asked about every path, except those in `open_paths` and the
+files of the dashboard's page, which hold no data. On loopback, everybody on the machine sees
+everything. So nothing can be changed there. A request that a page of another site makes a browser
+send is refused because of its Host header.
 """
 
 import asyncio
@@ -21,19 +21,19 @@ NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
 FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
 CALLER: Final = web.RequestKey("caller", str)
-"""Under which a request has the name of who asks."""
+"""The key for the caller's name in a request."""
 WHOLE_TREES: Final = ("/dashboard/",)
-"""What is one right, whichever path below it is asked for: named by pods and nodes, they have no
-end."""
+"""Each tree is authorized as one path: the paths below it contain names of pods and nodes, so that
+there is no end of them."""
 PAGE_ROUTES: Final = frozenset({"/dashboard", "/dashboard/", "/dashboard/page/{file}"})
-"""The files of the dashboard's page, the same for everybody: they hold no data, but a field for the
-token that data is asked for with."""
+"""The files of the dashboard's page, the same for everybody. They hold no data, only a field for
+the token with which data is requested."""
 SAFE: Final = frozenset({"GET", "HEAD"})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def refusal(status: int, text: str) -> web.Response:
-    """A plain answer that browsers neither guess at nor keep."""
+    """A plain-text answer that browsers neither sniff nor cache."""
     headers = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
     if status == 429:
         headers["Retry-After"] = "1"
@@ -60,13 +60,13 @@ class Gate:
         return cls(callers.authorizer, callers.open_paths, callers.certificates)
 
     def is_open(self, path: str) -> bool:
-        """Whether anybody may ask for a path."""
+        """Whether a path is open to all."""
         whole = f"/{path.strip('/')}"
         return whole in self._open or path.startswith(self._prefixes)
 
     @web.middleware
     async def authorize(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let through who may; there is nobody to ask about a path that is not served."""
+        """Let authorized callers through. Paths that are not served need no authorization."""
         if request.match_info.http_exception is not None or self.is_open(request.path):
             return await handler(request)
         if _route(request) in PAGE_ROUTES:
@@ -90,7 +90,7 @@ class Gate:
 
     @web.middleware
     async def loopback(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let through who is on this machine and only looks."""
+        """Let requests of this machine through if they only read."""
         if not is_loopback(_host(request.headers.get("Host", ""))):
             return refusal(403, FOREIGN_HOST)
         if request.method not in SAFE:
@@ -99,14 +99,14 @@ class Gate:
 
 
 def reviewed_path(path: str) -> str:
-    """The path that a caller needs the right to: itself, or the tree that it is part of."""
+    """The path to authorize: the path itself, or the tree that it belongs to."""
     return next((tree for tree in WHOLE_TREES if f"{path}/".startswith(tree)), path)
 
 
 def busy_while_answering(
     busy: set[asyncio.Transport],
 ) -> Callable[..., Awaitable[web.StreamResponse]]:
-    """A middleware that marks connections whose request is being answered."""
+    """A middleware that marks connections with a request in progress."""
 
     @web.middleware
     async def answer(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -123,13 +123,13 @@ def busy_while_answering(
 
 
 def _route(request: web.Request) -> str:
-    """The pattern that a path was matched by: no spelling of another path leads to it."""
+    """The pattern of the matched route; another spelling of a path cannot imitate it."""
     resource = request.match_info.route.resource
     return "" if resource is None else resource.canonical
 
 
 def _host(header: str) -> str:
-    """The name in a Host header, without its port."""
+    """The name in a Host header, without the port."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.rpartition(":")[0] if header.count(":") == 1 else header

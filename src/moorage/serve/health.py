@@ -1,8 +1,8 @@
 """Health checks in kube's form: `/livez`, `/readyz` and `/healthz`.
 
-`/livez`, `/readyz` and `/healthz` answer `ok`, or 500 and every check by name; `?verbose` shows
-them all the same, `?exclude=NAME` leaves one out. Why a check fails is told by `/readyz/NAME`, to
-those who may see it, and by the log.
+`/livez`, `/readyz` and `/healthz` answer `ok`, or 500 and every check by name. `?verbose` always
+shows the checks, `?exclude=NAME` leaves one out. `/readyz/NAME`, for those who may see it, and the
+log tell why a check fails.
 """
 
 import logging
@@ -17,7 +17,7 @@ NOT_FOUND: Final = 404
 SHUTTING_DOWN: Final = "the process is shutting down"
 
 FailureReason = Callable[[], str | None]
-"""Asked for what is wrong; None where nothing is."""
+"""Returns what is wrong, or None."""
 
 
 class Check(NamedTuple):
@@ -38,7 +38,7 @@ PING: Final = Check("ping", lambda: None)
 
 
 class Health:
-    """The checks of one process; one that is `stopping` is not ready."""
+    """The checks of one process. A process that is `stopping` is not ready."""
 
     def __init__(
         self,

@@ -9,9 +9,9 @@
 | /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
 | /debug/decisions | the last attempts, filtered (?pod=NS/NAME ...) and paged; ?watch=1 streams |
 | /debug/explain /debug/whatif | POST a question about the live cache; only where enabled |
-| /debug/stacks | where every thread and task stands |
-| /debug/profile?seconds=N | where the time goes: collapsed stacks, for a flame graph |
-| /debug/flags/v | PUT a number: how much the log says from now on |
+| /debug/stacks | the stacks of all threads and tasks |
+| /debug/profile?seconds=N | CPU time by collapsed stack, for a flame graph |
+| /debug/flags/v | PUT a number: the log verbosity from now on |
 | /dashboard/ | the page and its views (`moorage.dashboard`); only where enabled |
 """
 
@@ -44,18 +44,18 @@ SHUTDOWN_SECONDS: Final = 5.0
 
 
 class Pages(Protocol):
-    """More that is served, behind the same gate."""
+    """Further routes, behind the same gate."""
 
     def routes(self) -> list[web.RouteDef]: ...
 
     def close(self) -> None:
-        """Let go of whoever is still being answered: the server stops."""
+        """End the answers in progress: the server stops."""
 
 
 class Server:
     """Serves until cancelled. `ports` are those it listens on, in the order of the listeners.
 
-    Listeners that are not open yet are opened when it begins to serve.
+    Listeners that are not open yet are opened when serving begins.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class Server:
         self._busy: set[Any] = set()
 
     async def run(self) -> None:
-        """Serve, for ever."""
+        """Serve until cancelled."""
         async with self.serving(), asyncio.TaskGroup() as tasks:
             tasks.create_task(self._refresh(), name="serve/certificates")
             if self._watchdog is not None:
@@ -187,7 +187,7 @@ class Server:
             seconds = float(said) if said else debug_profiles.DEFAULT_SECONDS
         except ValueError:
             seconds = math.nan
-        if math.isnan(seconds):  # a timer set to it keeps others of the loop from their turn
+        if math.isnan(seconds):  # a timer set to NaN keeps other timers of the loop from firing
             return _text(HealthAnswer(400, f"seconds={said}: not a number\n"))
         try:
             return _text(HealthAnswer(200, await debug_profiles.cpu_profile(seconds)))

@@ -1,11 +1,11 @@
 """Watches the event loop's lag and whether the scheduling loop makes progress.
 
-The event loop is asked once a second to come back in a second; how late it is tells its lag. Should
-it hold longer than `HANGS_SECONDS`, the stacks of all threads are written to standard error: it
-cannot be asked where it hangs, for it does not answer.
+The watchdog sleeps one second on the event loop, again and again; the lag is how late it wakes. If
+the loop is blocked for longer than `HANGS_SECONDS`, a thread writes the stacks of all threads to
+standard error, because a blocked loop cannot answer `/debug/stacks`.
 
-The scheduling loop is taken for stuck when pods are ready, this replica is the one to schedule, and
-no attempt has been made for a minute.
+The scheduling loop counts as stuck if pods are ready, this replica is the active one, and there has
+been no attempt for a minute.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ STUCK_SECONDS: Final = 60.0
 
 
 class Queue(Protocol):
-    """Who waits."""
+    """The number of waiting pods."""
 
     def pending_counts(self) -> dict[str, int]: ...
 
 
 class Loop(Protocol):
-    """The part of a scheduler that shows whether it gets on."""
+    """The part of a scheduler that shows whether it makes progress."""
 
     @property
     def attempts(self) -> int: ...
@@ -53,7 +53,7 @@ class LoopWatchdog:
         self._moved = now()
 
     async def run(self) -> None:
-        """Watch, for ever."""
+        """Watch until cancelled."""
         try:
             while True:
                 _await_hang()
@@ -64,17 +64,17 @@ class LoopWatchdog:
             faulthandler.cancel_dump_traceback_later()
 
     def beat(self, seconds: float) -> None:
-        """The event loop took that long to come back."""
+        """Record that a sleep of a second on the event loop took that long."""
         self._worst = max(self._worst, seconds - BEAT_SECONDS)
         self._look()
 
     def lag(self) -> float:
-        """The worst lag since last asked."""
+        """The worst lag since the last call."""
         worst, self._worst = self._worst, 0.0
         return worst
 
     def stuck(self) -> str | None:
-        """Why the scheduling loop is taken for stuck; None where it is not."""
+        """Why the scheduling loop counts as stuck, or None."""
         ready = self._look()
         still = self._now() - self._moved
         if still < STUCK_SECONDS:
@@ -82,7 +82,7 @@ class LoopWatchdog:
         return f"no attempt for {still:.0f} s, and {ready} pods are ready"
 
     def _look(self) -> int:
-        """Note whether there was progress, or nothing to do; say how many pods are ready."""
+        """Record progress, or that there is nothing to do; returns how many pods are ready."""
         loop = self._loop
         at_work = loop.synced and loop.active.is_set()
         ready = loop.queue.pending_counts()["active"] if at_work else 0
@@ -93,5 +93,5 @@ class LoopWatchdog:
 
 
 def _await_hang() -> None:
-    with suppress(UnsupportedOperation, ValueError, AttributeError):  # no real standard error
+    with suppress(UnsupportedOperation, ValueError, AttributeError):  # standard error is no file
         faulthandler.dump_traceback_later(HANGS_SECONDS)

@@ -1,7 +1,7 @@
-"""Opens a port, with its certificate loaded, before the HTTP server answers there.
+"""Opens a port and loads its certificate before the HTTP server answers there.
 
-Who connects meanwhile waits in the kernel; what is wrong with the port or the certificate is said
-before anything else is done.
+Connections meanwhile wait in the kernel. Faults of the port or the certificate are reported before
+anything else is done.
 """
 
 import errno
@@ -14,7 +14,7 @@ from moorage.serve.secure_serving import Listener, ListenerError, ServerTls
 
 
 class OpenListener:
-    """A listener whose socket is bound; plain HTTP where `tls` is None."""
+    """A listener with a bound socket; plain HTTP if `tls` is None."""
 
     def __init__(self, listener: Listener) -> None:
         address, port, certificates = listener.address, listener.port, listener.certificates
@@ -23,19 +23,19 @@ class OpenListener:
         try:
             self.socket = bound_socket(address, port, share_port=listener.share_port)
         except OSError as error:
-            number = error.errno or 0  # a resolver's are negative, and no number of an error
+            number = error.errno or 0  # a resolver's numbers are negative, and no errno
             why = os.strerror(number) if number > 0 else error.strerror or error
             remedy = ": name another, or stop who has it" if error.errno == errno.EADDRINUSE else ""
             raise ListenerError(f"cannot listen on {address}:{port}: {why}{remedy}") from error
 
     def close(self) -> None:
-        """Let go of the port."""
+        """Close the socket."""
         self.socket.close()
 
 
 @contextmanager
 def open_listeners(listeners: Iterable[Listener]) -> Iterator[list[OpenListener]]:
-    """Every port, taken for as long as the block lasts."""
+    """Open every listener for as long as the block lasts."""
     with ExitStack() as stack:
         opened = []
         for listener in listeners:

@@ -1,4 +1,4 @@
-"""Questions that are POSTed: few at a time, so that asking never holds up scheduling for long."""
+"""Questions that are POSTed: few at a time, so that they never hold up scheduling for long."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
@@ -10,21 +10,21 @@ from aiohttp import web
 from moorage.serve.gate import CALLER, refusal
 
 Answer = Callable[[dict[str, Any]], Awaitable[Any]]
-"""Answers a body; ValueError says what is wrong with it, LookupError what is not there."""
+"""Answers a body; raises ValueError for an invalid body, LookupError for what does not exist."""
 MOST_BYTES: Final = 4 << 20
 BUSY: Final = "Too many requests: {} being answered, at most {} at once: ask again in a second\n"
 YOURS: Final = "Too many requests: a question of yours is being answered: wait for it\n"
 
 
 class Question(msgspec.Struct, frozen=True):
-    """One kind of question: who answers it, and for how many at once; for each caller only one."""
+    """One kind of question: its answer, and how many run at once; one at a time per caller."""
 
     answer: Answer
     most: int = 2
 
 
 class Questions:
-    """The questions that are served, by path; none unless somebody enabled them."""
+    """The questions that are served, by path; none by default."""
 
     def __init__(self, by_path: Mapping[str, Question]) -> None:
         self._by_path = dict(by_path)
@@ -35,7 +35,7 @@ class Questions:
         return tuple(self._by_path)
 
     async def post(self, request: web.Request) -> web.Response:
-        """Answer one question, or say who is being answered."""
+        """Answer one question, or refuse it while others are being answered."""
         question, callers = self._by_path[request.path], self._callers[request.path]
         caller = request.get(CALLER) or request.remote or ""
         if callers[caller]:

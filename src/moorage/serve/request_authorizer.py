@@ -1,9 +1,9 @@
 """Authorizes HTTP requests by TokenReview and SubjectAccessReview.
 
-A bearer token is turned into a user by a TokenReview; whether that user may do `get` on `/metrics`
-is a SubjectAccessReview. Without a token the user is anonymous, and usually refused. Verdicts are
-kept for ten seconds, kube's own measure; tokens are kept as digests only. Reviews have a budget
-(`review_budget`): who has spent it is told to come back.
+A TokenReview turns a bearer token into a user. A SubjectAccessReview tells whether that user may do
+`get` on `/metrics`, say. Without a token the user is anonymous, and usually refused. Verdicts are
+kept for ten seconds, as in kube; tokens are kept only as digests. Reviews have a budget
+(`review_budget`): a caller who exceeds it is told to try again later.
 """
 
 import asyncio
@@ -38,12 +38,12 @@ ANONYMOUS: Final[dict[str, Any]] = {
 }
 
 Create = Callable[[Resource, dict[str, Any]], Awaitable[dict[str, Any]]]
-"""`ApiServer.create`, or whatever answers reviews."""
+"""`ApiServer.create`, or another function that answers reviews."""
 V = TypeVar("V")
 
 
 class Denied(Exception):
-    """Not for this caller, or not to be found out."""
+    """The caller may not do this, or nobody could decide whether."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -51,7 +51,7 @@ class Denied(Exception):
 
 
 class KeptFor(msgspec.Struct, frozen=True):
-    """For how many seconds verdicts hold, by kind."""
+    """How many seconds verdicts are kept, by kind."""
 
     token: float = KEPT_SECONDS
     allowed: float = KEPT_SECONDS
@@ -59,7 +59,7 @@ class KeptFor(msgspec.Struct, frozen=True):
 
 
 class Authorizer:
-    """Asks the API server who may look.
+    """Asks the API server whether callers are allowed.
 
     `create` answers both kinds of review, unless `access` answers the second.
     """
@@ -91,7 +91,7 @@ class Authorizer:
         address: str = "",
         user: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """Who holds the token, or is `user` already; `Denied` where they may not do that."""
+        """The user of the token, or `user` if given; raises `Denied` if not allowed."""
         try:
             if user is None:
                 user = await self._user(token, address) if token else ANONYMOUS
@@ -152,7 +152,7 @@ class Authorizer:
     async def _once(
         self, key: str, caller: str, address: str, ask: Callable[[], Awaitable[V]]
     ) -> V:
-        """Ask, unless the same is being asked; those who come meanwhile share the answer."""
+        """Ask, unless the same question is pending; all callers share the answer."""
         pending = self._under_way.get(key)
         if pending is None:
             if not self.budget.allows(caller, address):
@@ -180,7 +180,7 @@ async def _review(create: Create, resource: Resource, spec: dict[str, Any]) -> d
 
 
 class _Kept(Generic[V]):
-    """Answers, for as long as they hold."""
+    """Answers that expire."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now

@@ -1,8 +1,8 @@
 """Limits how many TokenReviews and SubjectAccessReviews callers may cause.
 
-Whoever was let in within the last hour has a budget that nobody else can spend. All others share
-one, and each address has a part of it, so that a flood of made-up tokens delays neither scheduling
-nor those who may look.
+All callers who were let in within the last hour share one budget, which nobody else can spend. All
+other callers share a second budget, of which each address has a part. So a flood of made-up tokens
+delays neither scheduling nor callers who are allowed.
 """
 
 from collections import OrderedDict
@@ -17,7 +17,7 @@ ADDRESSES: Final = 1024
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """So many at once, and so many each second after that."""
+    """A token bucket: `burst` at once, and `per_second` after that."""
 
     per_second: float
     burst: int
@@ -29,7 +29,7 @@ EACH_ADDRESS: Final = Rate(2.0, 8)
 
 
 class Allowance:
-    """A bucket that refuses instead of making anybody wait."""
+    """A token bucket that refuses instead of waiting."""
 
     def __init__(self, rate: Rate, now: float) -> None:
         self._rate = rate
@@ -37,7 +37,7 @@ class Allowance:
         self._filled = now
 
     def take(self, now: float) -> bool:
-        """Whether one more is allowed; it is counted if so."""
+        """Whether one more is allowed; if so, it is counted."""
         gained = (now - self._filled) * self._rate.per_second
         self._left = min(float(self._rate.burst), self._left + gained)
         self._filled = now
@@ -48,7 +48,7 @@ class Allowance:
 
 
 class ReviewBudget:
-    """Decides whether a caller is worth a review; `refused` counts those who were not."""
+    """Decides whether a review may be asked for a caller; `refused` counts refusals."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.refused = 0

@@ -1,6 +1,6 @@
-"""Where to listen and with which certificate: TLS anywhere, plain HTTP on loopback only.
+"""Addresses to listen on and their certificates: TLS anywhere, plain HTTP on loopback only.
 
-Files that change are read again: a certificate can be renewed under a running process.
+Changed files are read again, so that a certificate can be renewed under a running process.
 """
 
 import ipaddress
@@ -24,13 +24,13 @@ CERTIFICATE_DAYS: Final = 3650
 
 
 class CertificateError(Exception):
-    """A certificate that cannot be used, or made."""
+    """A certificate that cannot be used or created."""
 
 
 class TlsTerms(msgspec.Struct, frozen=True):
-    """What is spoken: a version by Go's name, suites by theirs; certificates for other names.
+    """The minimum TLS version and the suites, by Go's names, and certificates for further names.
 
-    `by_name` are (certificate, key, names) for callers who ask for one of the names.
+    `by_name` are (certificate, key, names) for callers who ask for one of the names (SNI).
     """
 
     version: str = ""
@@ -39,7 +39,7 @@ class TlsTerms(msgspec.Struct, frozen=True):
 
 
 class Certificates(msgspec.Struct, frozen=True):
-    """A certificate and its key; or the folder where ones we make are kept, or nowhere."""
+    """A certificate and its key, or the folder for a self-signed one, or neither."""
 
     cert_file: str = ""
     key_file: str = ""
@@ -48,7 +48,7 @@ class Certificates(msgspec.Struct, frozen=True):
 
 
 class ServerTls:
-    """A TLS context; `refresh` reads its certificates again when their files have changed."""
+    """A TLS context; `refresh` reads its certificates again if their files have changed."""
 
     def __init__(self, certificates: Certificates, address: str) -> None:
         self._given = certificates
@@ -72,7 +72,7 @@ class ServerTls:
             self.context.sni_callback = self._choose
 
     def refresh(self) -> bool:
-        """Read the files if they have changed; whether they had. Broken ones change nothing."""
+        """Read changed files; returns whether any changed. Broken ones change nothing."""
         changed, problems = False, []
         for shown in self._shown:
             try:
@@ -192,7 +192,7 @@ def _load_text(pem: str, context: ssl.SSLContext) -> None:
 
 
 def write_self_signed(cert: Path, key: Path, address: str) -> None:
-    """Make a key and a certificate for it, signed by itself."""
+    """Create a key and a self-signed certificate for it."""
     openssl = shutil.which("openssl")
     if openssl is None:
         raise CertificateError(
@@ -219,11 +219,11 @@ def write_self_signed(cert: Path, key: Path, address: str) -> None:
 
 
 class ListenerError(Exception):
-    """An address that must not be listened on in that way."""
+    """An address that must not be served in that way."""
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """An address to listen on; without certificates it is plain HTTP. Port 0: any free one."""
+    """An address to listen on, with plain HTTP if `certificates` is None. Port 0: any free port."""
 
     address: str = "0.0.0.0"
     port: int = 10259
@@ -238,12 +238,12 @@ class Listener(msgspec.Struct, frozen=True):
 
     @property
     def trusted(self) -> bool:
-        """Whether whoever connects is on this machine, and is shown everything."""
+        """Whether all callers are on this machine, and may see everything."""
         return self.certificates is None
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address can be reached from this machine only."""
+    """Whether an address can be reached only from this machine."""
     if address == "localhost":
         return True
     try:

@@ -1,12 +1,13 @@
-"""CapacityScheduling: namespaces have quotas that may be exceeded while others leave theirs idle.
+"""CapacityScheduling: quotas that a namespace may exceed while other namespaces leave theirs idle.
 
-1. A pod is refused where its namespace would use more than its max, or all namespaces together
-   more than all their mins: what is borrowed must be idle elsewhere.
-2. A pod within its namespace's min takes back what others have borrowed: pods of namespaces above
-   their min may be evicted for it, whatever their priority, until these are back at their min.
-3. A pod above it may evict pods of its own namespace that are of lower priority, and no others.
+1. A pod is refused if its namespace would use more than its max, or all namespaces together more
+   than the sum of all mins: a namespace can only borrow what is idle elsewhere.
+2. A pod within its namespace's min takes back what others borrowed. It may evict pods of namespaces
+   above their min, whatever their priority, until these namespaces are back at their min.
+3. A pod above its namespace's min may evict only pods of its own namespace with lower priority.
 
-A pod in a namespace without a quota is neither refused nor may it evict pods of those with one.
+A pod in a namespace without a quota is never refused, and may not evict pods of namespaces with
+one.
 """
 
 from collections import Counter
@@ -31,7 +32,7 @@ from moorage.tenancy.usage import Amounts
 
 
 def evictable(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> list[PodInfo]:
-    """Who of a node's pods may leave for the cycle's pod."""
+    """The pods of a node that may be evicted for the cycle's pod."""
     namespace, priority = cycle.pod.namespace, cycle.incoming.priority
     quota = books.quotas.get(namespace)
     if quota is None:
@@ -43,9 +44,9 @@ def evictable(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> list[PodIn
 
 
 def _is_within_min(cycle: Cycle, books: Books, quota: Quota) -> bool:
-    """Whether the pod asks for resources that its min names, and for no more than is left of any.
+    """Whether the pod requests resources that its min names, and no more than is left of each.
 
-    So do, all in all, the pods that are placed together with it.
+    The pods that are placed together with it count, too.
     """
     together: Sequence[PodInfo] = cycle.state.get(PLACED_TOGETHER, (cycle.incoming,))
     asked = books.usage.of(quota.namespace) + quotas.promised_to(
@@ -58,9 +59,9 @@ def _is_within_min(cycle: Cycle, books: Books, quota: Quota) -> bool:
 
 
 def _borrowed(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> set[str]:
-    """Pods that others run on what is not theirs: the least important, down to their min.
+    """Pods that use what their namespaces borrowed: the least important ones, down to the min.
 
-    Those that are leaving already may leave, and what they use is not counted as theirs.
+    Pods that are terminating already are included, and their usage is not counted.
     """
     others = books.quotas.keys() - {cycle.pod.namespace}
     left = {name: Counter(books.usage.of(name)) for name in others}
@@ -81,7 +82,7 @@ def _borrowed(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> set[str]:
 
 
 def _may_give(used: Amounts, minimum: Limits, info: PodInfo) -> bool:
-    """Whether a namespace is above its min with a pod, and not below it without."""
+    """Whether a namespace would still have its min without the pod."""
     asked = dict(info.requests)
     guaranteed = [(index, amount) for index, amount in asked.items() if index in minimum]
     return all(used[index] - amount >= minimum[index] for index, amount in guaranteed)
@@ -111,9 +112,9 @@ class CapacityScheduling(PreFilter, Filter, frozen=True):
         return None if pod.namespace in books.quotas else SKIP
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        """The same code for every node: a resource, and whether its max or the total is the limit.
+        """One code for all nodes: the resource, and whether its max or the total is exceeded.
 
-        Asked anew for each row of a trial, when victims have left.
+        It is computed again for each row of a trial, when victims have been removed.
         """
         out[:] = _code(cycle, pod)
 

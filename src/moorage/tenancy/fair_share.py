@@ -1,14 +1,14 @@
-"""FairShare: the queue serves tenants by how little they have, not by how early they came.
+"""FairShare: the queue serves the tenants with the smallest shares first, not the earliest pods.
 
 1. Higher priority goes first, as with PrioritySort.
-2. Within a priority the pod goes first whose tenant has the smallest dominant share: the largest
-   part it has of any resource of the cluster, what its pods ahead in the queue ask for included,
-   divided by its weight.
-3. Within a share, whoever came first.
+2. Within a priority, the pod goes first whose tenant has the smallest share. That is its dominant
+   share, the largest share of any resource of the cluster, divided by its weight. What its pods
+   ahead in the queue request is included.
+3. Among equal shares, the pod goes first that came first.
 
-Pods ahead in the queue are counted because a pod gets its place when it enters: a tenant that
-brings a thousand pods at once has them lined up behind each other, and others in between. As pods
-come and go on nodes, everyone is lined up anew every few seconds (`resort_seconds`).
+Pods ahead in the queue count because a pod gets its place when it enters. A tenant that creates a
+thousand pods at once has them one behind the other, with pods of other tenants between them. As
+pods come and go on nodes, the queue is sorted again every few seconds (`resort_seconds`).
 """
 
 from collections import Counter, OrderedDict
@@ -28,8 +28,8 @@ Key = tuple[int, float, float]
 
 
 class FairShare(QueueSort, frozen=True):
-    """`weights` are by tenant, 1 where none is given. A tenant is a namespace or, with
-    `tenantLabel`, whatever the pod's label of that name says."""
+    """`weights` are by tenant, 1 by default. A tenant is a namespace or, with `tenantLabel`, the
+    value of that label of the pod."""
 
     resort_seconds: ClassVar[float] = 5.0
 
@@ -38,7 +38,7 @@ class FairShare(QueueSort, frozen=True):
 
     @cached_property
     def line(self) -> "Line":
-        """Who has what, and who is ahead of whom."""
+        """What each tenant uses, and its pods ahead in the queue."""
         return Line(self.handle.cache.table, TenantUsage(self.tenant_of))
 
     def tenant_of(self, pod: Pod) -> str:
@@ -54,7 +54,7 @@ class FairShare(QueueSort, frozen=True):
 
 
 class Line:
-    """What each tenant has, and what its pods ahead in the queue ask for."""
+    """What each tenant uses, and what its pods ahead in the queue request."""
 
     def __init__(self, table: NodeTable, usage: TenantUsage) -> None:
         self._table = table
@@ -63,12 +63,12 @@ class Line:
         self._asked: dict[str, Amounts] = {}
 
     def clear(self) -> None:
-        """Begin anew: every pod is about to enter again, in the order in which they stood."""
+        """Start again: every pod is about to enter again, in the order of the queue."""
         self._ahead.clear()
         self._asked.clear()
 
     def enter(self, tenant: str, queued: QueuedPod) -> float:
-        """Put a pod at the end of its tenant's line; the tenant's share before it is served."""
+        """Put a pod at the end of its tenant's line; returns the tenant's share without it."""
         ahead = self._ahead.setdefault(tenant, OrderedDict())
         asked = self._asked.setdefault(tenant, Counter())
         self._leave(ahead, asked, queued.info.uid)

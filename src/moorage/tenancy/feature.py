@@ -23,13 +23,13 @@ from moorage.watch.reflector import Change
 
 QUOTAS: Final = RESOURCES["elasticquotas"]
 WRITE_SECONDS: Final = 5.0
-"""How often what is used is written, at most."""
+"""The least time between two writes of a quota's usage."""
 
 
 class ElasticQuotas(Feature):
-    """Follows quotas, where any profile has CapacityScheduling: it is `enabled` then.
+    """Follows quotas, while any profile has CapacityScheduling; `enabled` tells whether.
 
-    `usage` is what namespaces use, as of when it was last caught up with.
+    `usage` is the usage of namespaces when it was last brought up to date.
     """
 
     hears = (QUOTAS.plural,)
@@ -59,11 +59,11 @@ class ElasticQuotas(Feature):
         self.reconfigured()
 
     def needs_optional(self) -> bool:
-        """A pod that is placed before quotas are known may exceed one."""
+        """True while enabled: a pod placed before the quotas are known might exceed one."""
         return self.enabled
 
     def reconfigured(self) -> None:
-        """Quotas may begin to count, or cease to."""
+        """Profiles changed: quotas may begin or cease to count."""
         had = self.enabled
         self.enabled = any(
             isinstance(plugin, CapacityScheduling)
@@ -77,7 +77,7 @@ class ElasticQuotas(Feature):
                 self._alarms.clear(quota.key)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """A quota was written; what is to be said of it is said when we may."""
+        """A quota was written: review it at the next tick."""
         if not self.enabled:
             return
         if isinstance(change.new, ElasticQuota):
@@ -87,7 +87,7 @@ class ElasticQuotas(Feature):
             self._said.pop(change.old.uid, None)
 
     def tick(self, now: float) -> None:
-        """Look at quotas that are due, and again in a while."""
+        """Review the quotas that are due, and again `WRITE_SECONDS` later."""
         for key in self._alarms.due(now):
             namespace, _, name = key.partition("/")
             quota = self._cache.objects.get(ElasticQuota, name, namespace)

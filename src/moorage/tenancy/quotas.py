@@ -1,4 +1,4 @@
-"""What quotas say and what namespaces use, brought up to date when it is asked for."""
+"""Quotas in numbers, and what namespaces use, brought up to date on demand."""
 
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -13,12 +13,12 @@ from moorage.framework.cycle import Cycle
 from moorage.tenancy.usage import Amounts, TenantUsage
 
 Limits = dict[int, int]
-"""By resource index."""
+"""Amounts by resource index."""
 
 
 class Quota(NamedTuple):
-    """One quota in numbers. What `maximum` does not name is not limited; what `minimum` does not
-    name is not guaranteed."""
+    """One quota in numbers. Resources that `maximum` does not name are unlimited. Resources that
+    `minimum` does not name are not guaranteed."""
 
     key: str
     minimum: Limits
@@ -30,7 +30,7 @@ class Quota(NamedTuple):
 
 
 def problems(quota: ElasticQuota) -> list[str]:
-    """What makes a quota senseless, in the words for its author."""
+    """What contradicts itself in a quota, in words for its author."""
     found = []
     for name, text in sorted(quota.spec.min.items()):
         most = quota.spec.max.get(name)
@@ -43,7 +43,7 @@ def problems(quota: ElasticQuota) -> list[str]:
 
 
 def read(quotas: Iterable[ElasticQuota], resources: Interner[str]) -> dict[str, Quota]:
-    """The quota of each namespace: of several the first by name; senseless ones are left out."""
+    """The quota of each namespace: of several the first by name; contradictory ones are ignored."""
     made: dict[str, Quota] = {}
     for quota in sorted(quotas, key=lambda quota: quota.key):
         if quota.namespace not in made and not problems(quota):
@@ -65,7 +65,7 @@ NAME: Final = "CapacityScheduling"
 
 
 class Books(NamedTuple):
-    """The quotas by namespace, as of a version, and what namespaces use."""
+    """The quotas by namespace at some version, and what namespaces use."""
 
     version: int
     quotas: dict[str, Quota]
@@ -87,7 +87,7 @@ def of(cycle: Cycle) -> Books:
 
 
 def guaranteed(books: Books) -> Amounts:
-    """All mins together."""
+    """The sum of all mins."""
     total: Amounts = Counter()
     for quota in books.quotas.values():
         total.update(quota.minimum)
@@ -95,7 +95,7 @@ def guaranteed(books: Books) -> Amounts:
 
 
 def used_by(cycle: Cycle, books: Books, namespace: str) -> Amounts:
-    """What a namespace uses, what its other pods are promised included."""
+    """What a namespace uses, including the nominations of its other pods."""
     return books.usage.of(namespace) + promised_to(cycle, {namespace}, {cycle.incoming.uid})
 
 
@@ -107,7 +107,7 @@ def used_by_all(cycle: Cycle, books: Books) -> Amounts:
 
 
 def promised_to(cycle: Cycle, namespaces: Container[str], apart_from: Container[str]) -> Amounts:
-    """What pods were promised that are on no node yet."""
+    """The requests of nominated pods that are not on a node yet."""
     nominations, promised = cycle.cache.nominations, Counter[int]()
     for node in nominations.nodes() if len(nominations) else ():
         for info in nominations.on(node):

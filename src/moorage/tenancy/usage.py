@@ -1,4 +1,4 @@
-"""What the pods of each tenant use, kept up pod by pod."""
+"""What the pods of each tenant request in all, updated pod by pod."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,28 +8,28 @@ from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable, PodChange
 
 Amounts = Counter[int]
-"""By resource index: millicores, bytes, counts."""
+"""Amounts by resource index: millicores, bytes, counts."""
 
 _NOTHING: Amounts = Counter()
 
 
 class TenantUsage:
-    """Sums of requests by tenant. `tenant_of` tells whose a pod is.
+    """Sums of requests by tenant. `tenant_of` returns the tenant of a pod.
 
-    Pods come and go by `pod_log`, so trials are seen, and seen to end.
+    Changes come from `pod_log`, which includes trials and their rollback.
     """
 
     def __init__(self, tenant_of: Callable[[Pod], str]) -> None:
         self._tenant_of = tenant_of
         self._used: dict[str, Amounts] = {}
         self._counted: Counter[str] = Counter()
-        """Pods by tenant: of one that has none, nothing is kept."""
+        """The number of pods by tenant; a tenant without pods is dropped."""
         self._of_pod: dict[str, str] = {}
-        """By uid, whose a counted pod is; it may have been labelled anew when it leaves."""
+        """The tenant of each counted pod, by uid; its labels may have changed when it leaves."""
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
-        """Take in the pods as they are now."""
+        """Apply the changes of pods since the last call."""
         changes = self._pods.missed(table.pod_log)
         if changes is None:
             self._used, self._counted, self._of_pod = {}, Counter(), {}
@@ -38,7 +38,7 @@ class TenantUsage:
             self._count(change.pod.pod, change.pod.requests, change.sign)
 
     def of(self, tenant: str) -> Amounts:
-        """What a tenant's pods ask for, all together."""
+        """The sum of a tenant's requests."""
         return self._used.get(tenant, _NOTHING)
 
     def _count(self, pod: Pod, requests: tuple[tuple[int, int], ...], sign: int) -> None:

@@ -1,6 +1,6 @@
-"""For tests of plugins: pods and nodes in a line, and an attempt in another.
+"""For tests of plugins: pods and nodes in one line, an attempt in another.
 
-    builders       pods and nodes, a fact at a time
+    builders       pods and nodes, built step by step
     plugin_check   checks of a plugin class, with a trial run
     scheduler_run  the whole scheduler, in virtual time
     small_cluster  a small cluster, and attempts at it
@@ -11,7 +11,7 @@
 
     assert schedule(node("a"), pod("web"), plugins=[MyPlugin()]).nodes == {"web": "a"}
 
-Law of the package: the engine is the real one; what holds here holds on a cluster.
+Law of the package: the engine is the real one, so results in a test hold on a cluster.
 """
 
 from moorage.testing.builders import NodeBuilder, PodBuilder, node, pod

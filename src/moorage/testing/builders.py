@@ -1,4 +1,4 @@
-"""Pods and nodes, a fact at a time. Every step answers a new builder; `.build()` the struct."""
+"""Builds pods and nodes step by step. Every step returns a new builder; `.build()` the struct."""
 
 import copy
 from typing import Any, Generic, TypeVar
@@ -25,7 +25,7 @@ class _Builder(Generic[Built]):
         return type(self)(raw)
 
     def labelled(self: Self, labels: dict[str, str] | None = None, /, **more: str) -> Self:
-        """With these labels; keys that are no Python names go in the dict."""
+        """Add these labels; keys that are no Python names go in the dict."""
         given = {**(labels or {}), **more}
         return self._with(lambda raw: raw["metadata"].setdefault("labels", {}).update(given))
 
@@ -39,12 +39,12 @@ class _Builder(Generic[Built]):
 
 
 class PodBuilder(_Builder[Pod]):
-    """A pod in the making."""
+    """Builds a pod."""
 
     struct = Pod
 
     def requesting(self, requests: dict[str, str] | None = None, /, **more: str) -> "PodBuilder":
-        """One container that asks for this; `{"example.com/gpu": "1"}`, `cpu="500m"`."""
+        """Add one container with these requests: `{"example.com/gpu": "1"}`, `cpu="500m"`."""
         container = {"name": "c", "resources": {"requests": {**(requests or {}), **more}}}
         return self._with(lambda raw: raw["spec"].update(containers=[container]))
 
@@ -52,14 +52,14 @@ class PodBuilder(_Builder[Pod]):
         return self._with(lambda raw: raw["spec"]["containers"][0].update(image=image))
 
     def listening(self, port: int, protocol: str = "TCP", ip: str = "") -> "PodBuilder":
-        """On a host port."""
+        """Add a host port."""
         given = {"containerPort": port, "hostPort": port, "protocol": protocol, "hostIP": ip}
         return self._with(
             lambda raw: raw["spec"]["containers"][0].setdefault("ports", []).append(given)
         )
 
     def tolerating(self, key: str, value: str | None = None, effect: str = "") -> "PodBuilder":
-        """A taint with this value, or with any."""
+        """Tolerate a taint with this value, or with any."""
         toleration: Raw = {"key": key, "operator": "Exists" if value is None else "Equal"}
         if value is not None:
             toleration["value"] = value
@@ -68,7 +68,7 @@ class PodBuilder(_Builder[Pod]):
         return self._with(lambda raw: raw["spec"].setdefault("tolerations", []).append(toleration))
 
     def selecting(self, labels: dict[str, str] | None = None, /, **more: str) -> "PodBuilder":
-        """Nodes with these labels (spec.nodeSelector)."""
+        """Require nodes with these labels (spec.nodeSelector)."""
         given = {**(labels or {}), **more}
         return self._with(lambda raw: raw["spec"].setdefault("nodeSelector", {}).update(given))
 
@@ -82,22 +82,22 @@ class PodBuilder(_Builder[Pod]):
         return self.with_spec(schedulingGates=[{"name": gate} for gate in gates])
 
     def on(self, node: str) -> "PodBuilder":
-        """Bound to a node and running there."""
+        """Bind it to a node, where it runs."""
         started = self.with_spec(nodeName=node)
         return started._with(lambda raw: raw.setdefault("status", {}).update(phase="Running"))
 
     def with_spec(self, **fields: Any) -> "PodBuilder":
-        """Any other fields of the spec, in Kubernetes' own names."""
+        """Set any other fields of the spec, in Kubernetes' own names."""
         return self._with(lambda raw: raw["spec"].update(copy.deepcopy(fields)))
 
 
 class NodeBuilder(_Builder[Node]):
-    """A node in the making."""
+    """Builds a node."""
 
     struct = Node
 
     def offering(self, amounts: dict[str, str] | None = None, /, **more: str) -> "NodeBuilder":
-        """These resources, besides or in place of the default ones."""
+        """Offer these resources, in addition to the default ones or in place of them."""
         given = {**(amounts or {}), **more}
 
         def change(raw: Raw) -> None:
@@ -117,13 +117,13 @@ class NodeBuilder(_Builder[Node]):
         return self._with(lambda raw: raw["spec"].update(unschedulable=True))
 
     def holding(self, image: str, size: int = 100 * 2**20) -> "NodeBuilder":
-        """A container image, with its size in bytes."""
+        """Add a container image, with its size in bytes."""
         held = {"names": [image], "sizeBytes": size}
         return self._with(lambda raw: raw["status"].setdefault("images", []).append(held))
 
 
 def pod(name: str, namespace: str = "default") -> PodBuilder:
-    """A pod that asks for nothing yet."""
+    """A pod without requests."""
     return PodBuilder(
         {
             "metadata": {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}"},

@@ -21,7 +21,7 @@ from moorage.testing.scheduler_run import schedule
 
 
 class PluginCheck(NamedTuple):
-    """What there is to say of some plugins, and what is wrong with them."""
+    """The descriptions of some plugins, and their faults."""
 
     lines: list[str]
     problems: list[str]
@@ -30,7 +30,7 @@ class PluginCheck(NamedTuple):
 def check_plugins(
     plugins: Iterable[type[Plugin]], args: dict[str, Any] | None = None
 ) -> PluginCheck:
-    """Describe each class, and run it with `args`, or where its arguments have defaults."""
+    """Describe each class. Run it with `args`, or with its defaults if it needs no arguments."""
     checked = PluginCheck([], [])
     for plugin in plugins:
         checked.lines.append(f"{plugin.plugin_name()}: {', '.join(_points(plugin))}")
@@ -48,7 +48,7 @@ def check_plugins(
 
 
 def _points(plugin: type[Plugin]) -> list[str]:
-    """In the order of the extension points, each with the form that is implemented."""
+    """The extension points in their order; filter and score with the form that is implemented."""
     forms = {"filter": (Filter, "filter_all"), "score": (Score, "score_all")}
     said = []
     for point in POINTS:
@@ -67,7 +67,7 @@ def _field(field: Any) -> str:
 
 
 def _faults(plugin: type[Plugin]) -> list[str]:
-    """What its author did not mean: hooks that cannot be called, or never will be."""
+    """Likely mistakes of the author: hooks that cannot be called, or never are."""
     problems = hook_faults(plugin)
     for scalar, vector in (("filter", "filter_all"), ("score", "score_all")):
         if all(is_written(plugin, scalar, hook) for hook in (scalar, vector)):
@@ -99,7 +99,7 @@ def _made(plugin: type[Plugin], args: dict[str, Any]) -> Plugin:
 
 
 def _try(plugin: type[Plugin], args: dict[str, Any]) -> list[str]:
-    """Make the plugin, and let it take part in scheduling until every hook had its turn."""
+    """Create the plugin, and run it on a small cluster so that every hook is called."""
     try:
         made = _made(plugin, args)
     except ConfigError as error:

@@ -1,4 +1,4 @@
-"""The whole scheduler on an embedded cluster, in virtual time: queue, binding and events too."""
+"""The whole scheduler on an embedded cluster, in virtual time, with queue, binding and events."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ Raw = dict[str, Any]
 
 
 class Scheduled:
-    """How it ended: `nodes` tells by name where each pod is, or that it waits (`""`)."""
+    """The result: `nodes` has each pod's node by the pod's name, `""` if it waits."""
 
     def __init__(self, cluster: MemoryCluster, profile: Profile) -> None:
         pods = [pod for pod in cluster.objects(PODS) if isinstance(pod, Pod)]
@@ -32,12 +32,12 @@ class Scheduled:
         self.nodes = {pod.name: pod.spec.node_name for pod in pods}
         self.events: list[Raw] = sorted(events, key=lambda event: event["metadata"]["name"])
         self.shared: dict[str, Any] = profile.shared
-        """What plugins keep in `cycle.shared`."""
+        """What plugins stored in `cycle.shared`."""
         self.failures = _failures(profile)
-        """What plugins did wrong: by extension point, the last of it."""
+        """The last failure of plugins by extension point."""
 
     def said(self, pod: str, reason: str = "FailedScheduling") -> list[str]:
-        """What events of a reason tell about a pod."""
+        """The notes of a pod's events with this reason."""
         return [
             event["note"]
             for event in self.events
@@ -52,10 +52,10 @@ def schedule(
     seed: int = 0,
     guard: PluginGuard = NO_LIMITS,
 ) -> Scheduled:
-    """Let the scheduler run for some virtual seconds; objects beside nodes and pods are raw.
+    """Run the scheduler for some virtual seconds; objects other than nodes and pods are raw dicts.
 
-    `plugins` and `guard` are as for `Cluster`; a QueueSort plugin takes PrioritySort's place, and
-    a Bind plugin goes before DefaultBinder.
+    `plugins` and `guard` are as for `Cluster`. A QueueSort plugin replaces PrioritySort, and a Bind
+    plugin runs before DefaultBinder.
     """
     clock, rng = VirtualClock(START), random.Random(seed)
     cluster = MemoryCluster(clock=clock, rng=rng)

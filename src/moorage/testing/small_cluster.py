@@ -1,4 +1,4 @@
-"""A small cluster, and attempts at it."""
+"""A small cluster, and attempts to schedule pods on it."""
 
 import random
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Cluster:
     """Nodes and pods held in the real cache, scheduled by the real engine.
 
     `plugins` run after kube-scheduler's own, at every extension point they implement, with weight
-    1; with `alone=True` they run without them. They are guarded as on a cluster, but for time:
+    1. With `alone=True` only they run. They are guarded as on a real cluster, except for time:
     there is no deadline and no circuit breaker unless `guard` says so.
     """
 
@@ -55,7 +55,7 @@ class Cluster:
             self.add(obj)
 
     def add(self, obj: Object) -> None:
-        """Put in a node, a bound pod, or any other object."""
+        """Add a node, a bound pod, or any other object."""
         built = obj.build() if isinstance(obj, NodeBuilder | PodBuilder) else obj
         if isinstance(built, Node):
             self.cache.put_node(built)
@@ -65,13 +65,13 @@ class Cluster:
             self.cache.objects.put(built)
 
     def attempt(self, pod: Pod | PodBuilder) -> Decision | Unschedulable:
-        """What would be decided, with every score kept; nothing changes."""
+        """The decision on a pod, with every score kept; the cluster does not change."""
         decided = cycle_attempt.run(self.profile, self.cycle(pod), keep_scores=True)
         validate_cache(self.cache)
         return decided
 
     def place(self, pod: Pod | PodBuilder) -> str | None:
-        """Schedule a pod and count it there; None where it fits nowhere."""
+        """Schedule a pod and count it on its node; None if it fits nowhere."""
         cycle = self.cycle(pod)
         decided = cycle_attempt.run(self.profile, cycle)
         if isinstance(decided, Unschedulable):
@@ -80,7 +80,7 @@ class Cluster:
         return decided.node
 
     def why_not(self, pod: Pod | PodBuilder) -> str:
-        """The FailedScheduling text; nothing where the pod fits somewhere."""
+        """The FailedScheduling text; "" if the pod fits somewhere."""
         decided = self.attempt(pod)
         return decided.message if isinstance(decided, Unschedulable) else ""
 
@@ -96,7 +96,7 @@ class Cluster:
         }
 
     def cycle(self, pod: Pod | PodBuilder) -> Cycle:
-        """A fresh cycle for a pod, as plugins' hooks are given one."""
+        """A new cycle for a pod, as hooks of plugins get it."""
         built = pod.build() if isinstance(pod, PodBuilder) else pod
         return Cycle(
             self.cache,
@@ -110,12 +110,12 @@ class Cluster:
 def attempt(
     pod: Pod | PodBuilder, *nodes: Node | NodeBuilder, plugins: Iterable[Plugin] = ()
 ) -> Decision | Unschedulable:
-    """One attempt at some nodes."""
+    """One attempt to schedule a pod on some nodes."""
     return Cluster(*nodes, plugins=plugins).attempt(pod)
 
 
 def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profile:
-    """kube-scheduler's default profile with some plugins, or these alone."""
+    """kube-scheduler's default profile with some plugins added, or with these alone."""
     known = built_in_plugins.built_in()
     described = built_in_plugins.describe_plugins(known)
     configured = default_configuration(described).profiles[0]
@@ -134,7 +134,7 @@ def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profil
 
 
 def _placed(point: str, others: tuple[Enabled, ...], added: Enabled) -> tuple[Enabled, ...]:
-    """There is one order of the queue, and whoever binds by itself must be asked first."""
+    """A plugin's place: QueueSort allows only one, Bind plugins run first, others run last."""
     if point == "queueSort":
         return (added,)
     return (added, *others) if point == "bind" else (*others, added)

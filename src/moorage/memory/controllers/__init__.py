@@ -1,4 +1,4 @@
-"""Controllers of the embedded cluster: they make what the real ones would make.
+"""Controllers of the embedded cluster: they create what the real controllers would create.
 
     controller_manager    runs controllers on what changed, at once or for ever
     standard_controllers  those that every embedded cluster runs
@@ -8,12 +8,12 @@
     deployments           Deployments: a ReplicaSet of the current template
     stateful_sets         StatefulSets: ordinals, and a claim for each claim template
     daemon_sets           DaemonSets: a pod for every node that fits
-    jobs                  Jobs: as many pods as are to run at a time
-    volume_binder         the PersistentVolume controller: claims and volumes find each other
-    volume_provisioner    makes volumes for claims that none suits
-    resource_claims       claims for devices, made from templates
+    jobs                  Jobs: as many pods as should run at a time
+    volume_binder         the PersistentVolume controller: binds claims to volumes
+    volume_provisioner    creates volumes for claims that no volume suits
+    resource_claims       ResourceClaims, created from templates
     ephemeral_volumes     claims of generic ephemeral volumes
 
-Law of the package: a controller reads and writes the cluster as anybody does, is called with what
-changed, and comes to the same end however often it is called. None waits or looks at a clock.
+Law of the package: a controller reads and writes the cluster as any client does. It is called with
+the keys of changed objects and is idempotent. No controller waits or reads a clock.
 """

@@ -1,7 +1,7 @@
-"""Runs controllers on what changed, at once or for ever.
+"""Runs controllers on the objects that changed.
 
-Every write to the store is noted. `settle` hands the notes to whom they concern, until nobody has
-anything left to do; `run` does so whenever something changed.
+Every write to the store is recorded. `settle` calls the controllers that a write concerns, until no
+write is left. `run` does so for ever, whenever something changes.
 """
 
 import asyncio
@@ -19,24 +19,24 @@ from moorage.watch.api_server import Raw
 
 
 class Controller(Protocol):
-    """Brings what there is closer to what is asked."""
+    """Moves actual objects towards the state that their owners ask for."""
 
     @property
     def watches(self) -> tuple[Resource, ...]:
-        """The resources whose changes concern it."""
+        """The resources whose changes the controller needs to see."""
         ...
 
     def concerned(self, resource: Resource, record: Record) -> Iterable[str]:
-        """The keys of its objects that a change concerns."""
+        """The keys of the controller's objects that a change concerns."""
         ...
 
     def reconcile(self, key: str) -> None:
-        """Do what is to be done for one object, which may be gone."""
+        """Reconcile one object, which may have been deleted."""
         ...
 
 
 class ControllerClient:
-    """What controllers work with: the cluster, pods by owner, and a list of what was refused."""
+    """What controllers share: the cluster, pods by owner, and counts of refused creations."""
 
     def __init__(self, cluster: MemoryCluster) -> None:
         self.cluster = cluster
@@ -46,12 +46,12 @@ class ControllerClient:
         """How often the API server refused to create something, by owner and reason."""
 
     def find(self, resource: Resource, key: str) -> Raw | None:
-        """An object as it is, or None."""
+        """The object as it is stored, or None if it does not exist."""
         entry = self.store.table(resource).entries.get(key)
         return None if entry is None else entry.raw
 
     def create(self, resource: Resource, raw: Raw, owner: str) -> bool:
-        """Create an object; a refusal is noted, and tried again when its owner changes."""
+        """Create an object; a refusal is counted, and tried again when the owner changes."""
         try:
             self.cluster.add(resource, raw)
         except ApiError as error:
@@ -60,7 +60,7 @@ class ControllerClient:
         return True
 
     def delete(self, resource: Resource, raw: Raw) -> None:
-        """Delete an object, or begin to."""
+        """Delete an object, or mark it as terminating."""
         metadata = raw["metadata"]
         where = (resource, metadata.get("namespace", ""), metadata["name"], metadata["uid"])
         deletion.delete_object(self.cluster.registry, *where, None)
@@ -87,7 +87,7 @@ class ControllerManager:
         store.listen(self._note)
 
     def settle(self) -> None:
-        """Do all there is to do."""
+        """Reconcile until no change is left."""
         while self._notes:
             notes, self._notes = self._notes, []
             changed = {resource.plural for resource, _ in notes}
@@ -97,7 +97,7 @@ class ControllerManager:
                         self._reconcile(controller, key)
 
     async def run(self) -> None:
-        """Do what there is to do whenever something changes."""
+        """Settle whenever something changes, for ever."""
         while True:
             self.settle()
             self._something.clear()
@@ -122,7 +122,7 @@ class ControllerManager:
 def _keys(
     controller: Controller, watched: frozenset[str], notes: list[tuple[Resource, Record]]
 ) -> dict[str, None]:
-    """The objects of a controller that changes concern, each once."""
+    """The keys of a controller's objects that the changes concern, each once."""
     return {
         key: None
         for resource, record in notes

@@ -1,7 +1,7 @@
 """DaemonSets: a pod for every node that fits, pinned to it by node affinity.
 
-A node fits if its name, its labels and its taints let the pod in: nodeSelector and required node
-affinity as written, taints as tolerated, with the tolerations that every daemon pod gets.
+A node fits if its name and labels match the pod's nodeSelector and required node affinity, and the
+pod, with the tolerations that every daemon pod gets, tolerates the node's taints.
 """
 
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ _REPELLING: Final = (taints.NO_SCHEDULE, taints.NO_EXECUTE)
 
 
 class DaemonSetController:
-    """Gives every fitting node its pod, and takes it from nodes that no longer fit."""
+    """Creates a pod for every fitting node, and deletes it from nodes that no longer fit."""
 
     watches = (DAEMON_SETS, NODES, PODS)
 
@@ -128,7 +128,7 @@ def pinned(spec: Raw, node: str) -> Raw:
 
 
 def target_of(pod: Raw) -> str:
-    """The node a daemon pod is on, or is pinned to."""
+    """The node that a daemon pod is bound to, or else pinned to."""
     if node := pod["spec"].get("nodeName"):
         return str(node)
     required = ((pod["spec"].get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED) or {}

@@ -1,6 +1,6 @@
-"""Deployments: one ReplicaSet of the current template has the replicas asked for.
+"""Deployments: a ReplicaSet of the current template gets the requested replicas.
 
-A dump that has the Deployment's ReplicaSets, or at least pods of one, is not expanded again.
+A Deployment whose ReplicaSets, or pods of one, are in a loaded dump is not expanded again.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _REVISION = "deployment.kubernetes.io/revision"
 
 
 class DeploymentController:
-    """Gives every Deployment its ReplicaSet."""
+    """Creates and scales the ReplicaSet of every Deployment."""
 
     watches = (DEPLOYMENTS,)
 
@@ -50,7 +50,7 @@ class DeploymentController:
         return [entry.raw for entry in entries if owned_pods.owner_key(entry.raw) == mine]
 
     def _scale(self, deployment: Raw, owned: list[Raw]) -> None:
-        """Let the newest make up what is missing, or too much."""
+        """Scale the newest ReplicaSet so that all of them together have the requested replicas."""
         newest = max(owned, key=_revision)
         others = sum(workload_template.wanted(each) for each in owned if each is not newest)
         replicas = max(0, workload_template.wanted(deployment) - others)
@@ -61,7 +61,7 @@ class DeploymentController:
             updates.patch_object(self._client.cluster.registry, *where, change, "", "merge")
 
     def _owner_of_pods(self, deployment: Raw) -> Raw | None:
-        """The ReplicaSet that pods of the Deployment name, and that is not there."""
+        """The reference to a ReplicaSet that does not exist, but owns pods of the Deployment."""
         given = deployment["spec"].get("selector")
         if not given:
             return None
@@ -79,7 +79,7 @@ class DeploymentController:
 
 
 def replica_set(deployment: Raw) -> Raw:
-    """The ReplicaSet of a Deployment's template, told from others by a label of its own."""
+    """The ReplicaSet of a Deployment's template; the label pod-template-hash identifies it."""
     metadata, spec = deployment["metadata"], deployment["spec"]
     template = spec["template"]
     code = workload_template.template_hash(template)
@@ -102,7 +102,7 @@ def replica_set(deployment: Raw) -> Raw:
 
 
 def _revived(deployment: Raw, reference: Raw) -> Raw:
-    """The ReplicaSet as its pods name it, with the Deployment's template."""
+    """The ReplicaSet that existing pods name as their owner, with the Deployment's template."""
     made = replica_set(deployment)
     made["metadata"]["name"] = reference["name"]
     return made

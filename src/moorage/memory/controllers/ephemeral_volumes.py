@@ -1,4 +1,4 @@
-"""Claims of generic ephemeral volumes: each is made with its pod and is the pod's own."""
+"""Claims of generic ephemeral volumes: each is created for its pod, which owns it."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from moorage.watch.api_server import Raw
 
 
 class EphemeralVolumeController:
-    """Makes the claims that pods bring with them."""
+    """Creates the claims of pods' generic ephemeral volumes."""
 
     watches = (PODS,)
 

@@ -1,4 +1,4 @@
-"""Jobs: as many pods as are to run at a time, until enough have succeeded."""
+"""Jobs: as many pods as should run at a time, until enough have succeeded."""
 
 from collections.abc import Iterable, Iterator
 from itertools import count
@@ -16,7 +16,7 @@ _BACKOFF_LIMIT: Final = 6
 
 
 class JobController:
-    """Makes the pods of Jobs that are not suspended, finished or failed too often."""
+    """Creates pods for Jobs that are not suspended, finished or past their backoffLimit."""
 
     watches = (JOBS, PODS)
 
@@ -47,7 +47,7 @@ class JobController:
                 return
 
     def _names(self, job: Raw, pods: list[Raw]) -> Iterator[tuple[str, str]]:
-        """Names of new pods, with the completion index each works on, if the Job has indices."""
+        """Names of new pods, each with its completion index ("" if the Job is not Indexed)."""
         name, namespace = job["metadata"]["name"], job["metadata"]["namespace"]
         indexed = job["spec"].get("completionMode") == "Indexed"
         at_work = {
@@ -74,7 +74,7 @@ def is_over(job: Raw) -> bool:
 
 
 def _parallel(job: Raw, pods: list[Raw]) -> int:
-    """How many pods are to run now."""
+    """How many pods should run now."""
     parallelism = workload_template.wanted(job, "parallelism")
     completions = job["spec"].get("completions")
     succeeded = _count(job, pods, "succeeded", "Succeeded")

@@ -7,17 +7,17 @@ from moorage.memory.versioned_store import Record, Table
 from moorage.watch.api_server import Raw
 
 OwnerKey = tuple[str, str, str]
-"""Kind, namespace and name: a dump may have lost its uids, but never these."""
+"""Kind, namespace and name. A dump may lack uids, but never these."""
 
 
 def controller_of(raw: Raw) -> Raw | None:
-    """The reference to the object that controls this one, if any does."""
+    """The owner reference with `controller: true`, if there is one."""
     owners = raw["metadata"].get("ownerReferences") or ()
     return next((owner for owner in owners if owner.get("controller")), None)
 
 
 def owner_key(raw: Raw) -> OwnerKey | None:
-    """Who controls an object."""
+    """Kind, namespace and name of the object that controls this one, or None."""
     owner = controller_of(raw)
     if owner is None:
         return None
@@ -25,21 +25,21 @@ def owner_key(raw: Raw) -> OwnerKey | None:
 
 
 def is_active(pod: Raw) -> bool:
-    """Whether a pod counts for its owner: it has not finished and is not on its way out."""
+    """Whether a pod counts for its owner: it is neither finished nor terminating."""
     if "deletionTimestamp" in pod["metadata"]:
         return False
     return (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
 
 
 def has_left(record: Record) -> bool:
-    """Whether a change took a pod from its owner: it is gone, going or finished."""
+    """Whether a pod stopped counting for its owner: it is deleted, terminating or finished."""
     return record.type == "DELETED" or (
         record.type == "MODIFIED" and not is_active(record.entry.raw)
     )
 
 
 class OwnedPods:
-    """The keys of pods by owner, kept up by the records of the pod table."""
+    """The keys of pods by owner, kept up to date by `apply`."""
 
     def __init__(self, table: Table) -> None:
         self._table = table
@@ -48,7 +48,7 @@ class OwnedPods:
             self._add(entry)
 
     def apply(self, record: Record) -> None:
-        """Follow one change of a pod."""
+        """Take in one change of a pod."""
         if record.type == "DELETED":
             owner = owner_key(record.entry.raw)
             if owner is not None:
@@ -64,7 +64,7 @@ class OwnedPods:
                 yield entry
 
     def owners(self) -> Iterator[OwnerKey]:
-        """Everyone who owns a pod."""
+        """Every owner of a pod."""
         yield from self._keys
 
     def _add(self, entry: Entry) -> None:

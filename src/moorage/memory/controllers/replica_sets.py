@@ -1,4 +1,4 @@
-"""ReplicaSets and ReplicationControllers: as many pods as asked for, no more and no fewer."""
+"""ReplicaSets and ReplicationControllers: exactly as many pods as requested."""
 
 from collections.abc import Iterable
 from itertools import count
@@ -12,10 +12,10 @@ from moorage.watch.api_server import Raw
 
 
 class ReplicaSetController:
-    """Makes and deletes the pods of one such resource.
+    """Creates and deletes the pods of ReplicaSets, or of ReplicationControllers.
 
-    Pods are numbered from 0 where the real controller adds five letters: names tell them apart,
-    and two runs alike give the same names.
+    Pods are numbered from 0, where the real controller appends five random letters. So two equal
+    runs give the same names.
     """
 
     def __init__(self, client: ControllerClient, resource: Resource) -> None:
@@ -53,7 +53,7 @@ class ReplicaSetController:
                 return
 
     def _delete(self, active: list[Entry], excess: int) -> None:
-        """Delete those that cost least: pods without a node first, then the youngest."""
+        """Delete excess pods: pods without a node first, then the youngest."""
         ranked = sorted(reversed(active), key=lambda entry: bool(entry.raw["spec"].get("nodeName")))
         for entry in ranked[:excess]:
             self._client.delete(PODS, entry.raw)

@@ -1,4 +1,4 @@
-"""Claims for devices: made from templates for pods, freed and deleted when pods are through."""
+"""ResourceClaims: created from templates for pods, deallocated and deleted when pods finish."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -17,9 +17,10 @@ POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
 
 
 class ResourceClaimController:
-    """Makes the claims that pods name templates for, and writes their names into the pods' status.
+    """Creates claims from the templates that pods name, and writes their names to pod status.
 
-    A claim whose pods are gone or have finished is deallocated; one made for such a pod is deleted.
+    When a claim's pods are gone or finished, it is deallocated. If it was created for such a pod,
+    it is deleted.
     """
 
     watches = (PODS, TEMPLATES)
@@ -83,7 +84,7 @@ class ResourceClaimController:
         return made if self._client.create(CLAIMS, claim, owner) else None
 
     def _release(self, pod: Raw) -> None:
-        """Take a pod off the claims it used; what nobody uses any more is freed."""
+        """Remove a pod from its claims' reservedFor; deallocate claims without users."""
         uid, namespace = pod["metadata"]["uid"], pod["metadata"]["namespace"]
         for name in _claim_names(pod):
             claim = self._client.find(CLAIMS, f"{namespace}/{name}")
@@ -135,7 +136,7 @@ def _has_finished(pod: Raw) -> bool:
 
 
 def _claim_names(pod: Raw) -> set[str]:
-    """The claims a pod names, those made for it, and that for its extended resources."""
+    """The names of the claims that a pod uses, including the one for its extended resources."""
     named = {each["resourceClaimName"] for each in _claims_of(pod) if each.get("resourceClaimName")}
     made = {each.get("resourceClaimName") for each in _statuses(pod)}
     extended = _extended(pod)

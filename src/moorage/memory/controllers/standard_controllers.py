@@ -1,4 +1,4 @@
-"""The controllers that every embedded cluster runs, in the order in which they work."""
+"""The controllers of every embedded cluster, in the order in which they run."""
 
 from moorage.memory.cluster_resources import REPLICA_SETS, REPLICATION_CONTROLLERS
 from moorage.memory.controllers.controller_manager import ControllerClient, ControllerManager
@@ -15,7 +15,7 @@ from moorage.memory.memory_cluster import MemoryCluster
 
 
 def standard_controllers(cluster: MemoryCluster) -> tuple[ControllerManager, ControllerClient]:
-    """A manager that has seen nothing yet, and the client through which its controllers write."""
+    """A manager that has reconciled nothing yet, and the client its controllers use."""
     client = ControllerClient(cluster)
     controllers = (
         DeploymentController(client),

@@ -1,6 +1,7 @@
-"""StatefulSets: a pod for each ordinal, and a claim for each of its claim templates.
+"""StatefulSets: a pod for each ordinal, and a claim for each of its volumeClaimTemplates.
 
-All pods are made at once, whatever the podManagementPolicy: nothing here becomes ready.
+All pods are created at once, whatever the podManagementPolicy: no controller here waits for pods
+to become ready.
 """
 
 from collections.abc import Iterable
@@ -17,7 +18,7 @@ POD_INDEX = "apps.kubernetes.io/pod-index"
 
 
 class StatefulSetController:
-    """Makes the claims and pods that are missing, and deletes ordinals beyond the last."""
+    """Creates missing claims and pods, and deletes pods with ordinals beyond the last."""
 
     watches = (STATEFUL_SETS, PODS)
 
@@ -82,7 +83,7 @@ def claims_of(owner: Raw, pod: str) -> list[Raw]:
 
 
 def spec_of(owner: Raw, pod: str) -> Raw:
-    """The pod's spec: a claim's volume takes the place of one of the same name."""
+    """The pod's spec; a volume of a claim replaces a volume of the same name."""
     spec: Raw = owner["spec"]["template"]["spec"]
     templates = owner["spec"].get("volumeClaimTemplates") or ()
     claimed = [

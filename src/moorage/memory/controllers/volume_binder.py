@@ -1,10 +1,12 @@
-"""The PersistentVolume controller: claims and volumes find each other.
+"""The PersistentVolume controller: binds claims to existing volumes.
 
 1. A volume without a claim is Available; one whose claim is gone is Released, and deleted if its
    reclaim policy says so.
-2. A claim that names a volume, or that a volume names, gets that one and no other.
-3. Any other claim gets the smallest volume that suits, unless its class waits for its first
-   consumer: then the scheduler chooses, and what it wrote is completed here.
+2. A claim that names a volume, or that a volume names in its claimRef, can bind to that volume
+   only.
+3. Any other claim binds to the smallest suitable volume. If the claim's class has
+   WaitForFirstConsumer, the scheduler chooses the volume instead, and the binder completes the
+   binding that the scheduler wrote.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,14 +34,14 @@ _ALL_CLAIMS = "*"
 
 
 def waits_for_consumer(client: ControllerClient, claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim's volume is chosen with the node of its first pod, and none is yet."""
+    """Whether the class has WaitForFirstConsumer and the scheduler has not selected a node yet."""
     found = client.find(STORAGE_CLASSES, claim_class(claim))
     delayed = found is not None and found.get("volumeBindingMode") == WAIT_FOR_FIRST_CONSUMER
     return delayed and SELECTED_NODE not in claim.annotations
 
 
 class VolumeBinder:
-    """Binds claims to volumes that are there."""
+    """Binds claims to existing volumes."""
 
     watches = (VOLUMES, CLAIMS, STORAGE_CLASSES)
 
@@ -111,7 +113,7 @@ class VolumeBinder:
         return min(suiting, key=lambda each: (_capacity(each), each.name), default=None)
 
     def _named(self, claim: PersistentVolumeClaim) -> PersistentVolume | None:
-        """The volume that the claim names, if it is nobody else's."""
+        """The volume that the claim names, unless another claim has it."""
         entry = self._client.store.table(VOLUMES).entries.get(claim.spec.volume_name)
         if entry is None or not isinstance(entry.view, PersistentVolume):
             return None
@@ -171,7 +173,7 @@ def _is_free(volume: PersistentVolume) -> bool:
 
 
 def _suits(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether a volume has what a claim asks for."""
+    """Whether a volume satisfies a claim's request."""
     want = claim.spec
     if (volume.spec.volume_mode or "Filesystem") != (want.volume_mode or "Filesystem"):
         return False
@@ -189,5 +191,5 @@ def _capacity(volume: PersistentVolume) -> int:
 
 
 def requested(claim: PersistentVolumeClaim) -> int:
-    """The bytes a claim asks for."""
+    """The bytes that a claim requests."""
     return quantity.value(claim.spec.resources.requests.get("storage") or "0")

@@ -1,11 +1,12 @@
-"""Makes volumes for claims that none suits, as the provisioner of their class would.
+"""Provisions volumes for claims that no volume suits, as the provisioner of their class would.
 
-Every provisioner but `kubernetes.io/no-provisioner` is taken to be at work. Where the class waits
-for its first consumer the volume is made for the node the scheduler selected; otherwise anywhere
-the class allows. A volume can be reached from all nodes that share the values of its topology
-keys: those of the driver's CSINode, or else those of the class's allowedTopologies; without either,
-from everywhere. CSIStorageCapacity is heeded and drawn from; where it is used up, the claim is
-given back to the scheduler.
+Every provisioner except `kubernetes.io/no-provisioner` is assumed to be running. If the class has
+WaitForFirstConsumer, the volume is created for the node that the scheduler selected; otherwise for
+any node that the class allows. A volume is reachable from all nodes that share the values of its
+topology keys. The keys are those of the driver's CSINode, or else those of the class's
+allowedTopologies. Without either, the volume is reachable from every node. Provisioning needs
+CSIStorageCapacity, where the driver publishes it, and reduces it. If the capacity is used up, the
+claim is returned to the scheduler.
 """
 
 from collections.abc import Iterable, Iterator
@@ -82,7 +83,7 @@ class VolumeProvisioner:
         return not volume_binder.waits_for_consumer(self._client, claim)
 
     def _candidates(self, storage_class: StorageClass, selected: str) -> Iterator[Node | None]:
-        """Nodes that the volume may be made for, the first of them first; None: for no node."""
+        """Nodes that the volume may be created for, in order; None if it needs no node."""
         nodes = self._client.store.table(NODES)
         if selected:
             entry = nodes.entries.get(selected)
@@ -119,7 +120,7 @@ class VolumeProvisioner:
     def _pool(
         self, storage_class: StorageClass, node: Node | None, claim: PersistentVolumeClaim
     ) -> CSIStorageCapacity | bool | None:
-        """The storage to draw from; None where nobody keeps account of it, False: there is none."""
+        """The capacity to draw from; None: the driver publishes none, False: none suffices."""
         if node is None or not self._tracks(storage_class):
             return None
         size = volume_binder.requested(claim)
@@ -151,7 +152,7 @@ class VolumeProvisioner:
             self._patch(_CAPACITIES, pool.namespace, pool.name, {"capacity": str(left)})
 
     def _give_back(self, claim: PersistentVolumeClaim) -> None:
-        """Let the scheduler choose another node."""
+        """Remove the selected-node annotation, so that the scheduler chooses another node."""
         undone = {"metadata": {"annotations": {SELECTED_NODE: None}}}
         self._patch(CLAIMS, claim.namespace, claim.name, undone)
 

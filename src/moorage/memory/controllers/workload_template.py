@@ -1,4 +1,4 @@
-"""A pod as a workload's template describes it."""
+"""A pod from a workload's template."""
 
 import hashlib
 
@@ -12,7 +12,7 @@ _HASH_LENGTH = 9
 
 
 def reference(resource: Resource, owner: Raw) -> Raw:
-    """A reference to the object that controls what it makes."""
+    """An owner reference with `controller: true` to the workload."""
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -29,7 +29,7 @@ def key_of(resource: Resource, owner: Raw) -> OwnerKey:
 
 
 def template_hash(template: Raw) -> str:
-    """What tells one template from another, in the names and labels of what is made of it."""
+    """A hash of the template, for the names and labels of the objects created from it."""
     text = msgspec.json.encode(template, order="deterministic")
     return hashlib.sha1(text, usedforsecurity=False).hexdigest()[:_HASH_LENGTH]
 
@@ -43,7 +43,7 @@ def pod_from(
     annotations: dict[str, str] | None = None,
     spec: Raw | None = None,
 ) -> Raw:
-    """A pod of a workload; its spec is the template's own where none is given."""
+    """A pod of a workload, with the given spec or else the template's."""
     template = owner["spec"]["template"]
     metadata = template.get("metadata") or {}
     return {
@@ -61,6 +61,6 @@ def pod_from(
 
 
 def wanted(raw: Raw, field: str = "replicas", otherwise: int = 1) -> int:
-    """How many are asked for; one that is null is as good as missing."""
+    """The requested number; `otherwise` if the field is missing or null."""
     count = raw["spec"].get(field)
     return otherwise if count is None else int(count)

@@ -14,36 +14,36 @@ NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 
 
 def unsupported(field: str, value: Any, supported: Iterable[str]) -> str:
-    """A field has none of the values it may have."""
+    """A field has a value outside its set of supported values."""
     listed = ", ".join(json.dumps(each) for each in supported)
     return f"{field}: Unsupported value: {json.dumps(value)}: supported values: {listed}"
 
 
 def duplicate(field: str, value: Any) -> str:
-    """A field has the value of another that must differ."""
+    """A field has the same value as another, where values must differ."""
     return f"{field}: Duplicate value: {json.dumps(value, separators=(',', ':'))}"
 
 
 def missing_reference(field: str, value: str) -> str:
-    """A field names something that is not there."""
+    """A field names an object that does not exist."""
     return f"{field}: Not found: {json.dumps(value)}"
 
 
 def check_choice(field: str, value: Any, supported: Iterable[str]) -> Causes:
-    """A field, where it is set, must have one of some values."""
+    """A field, if set, must have a supported value."""
     supported = tuple(supported)
     if value not in (None, "") and value not in supported:
         yield unsupported(field, value, supported)
 
 
 def check_not_negative(field: str, value: int | None) -> Causes:
-    """A number, where it is given, is at least 0."""
+    """A number, if set, must be at least 0."""
     if value is not None and value < 0:
         yield invalid_value(field, value, NOT_NEGATIVE)
 
 
 def check_dns_label(field: str, value: str | None) -> Causes:
-    """A name that must be there and may be part of a host name."""
+    """A required name that must be a DNS label."""
     if not value:
         yield required(field)
     else:
@@ -51,7 +51,7 @@ def check_dns_label(field: str, value: str | None) -> Causes:
 
 
 def check_subdomain(field: str, value: str | None) -> Causes:
-    """The name of another object, where it is given."""
+    """The name of another object, if set, must be a DNS subdomain."""
     if value:
         yield from _faulty(field, value, name_validation.subdomain_faults(value))
 
@@ -99,7 +99,7 @@ def check_selector(field: str, selector: Mapping[str, Any] | None) -> Causes:
 
 
 def amount(value: Any) -> quantity.Quantity | None:
-    """A quantity as written, or None where it is none."""
+    """The quantity that `value` spells, or None if it is no quantity."""
     try:
         return quantity.parse(str(value))
     except QuantityError:

@@ -1,6 +1,6 @@
 """Fields by name and type, as the API server publishes them.
 
-A value of the wrong type is refused; a field nobody knows is a warning, as `kubectl` gives it.
+A value of the wrong type is refused. An unknown field is a warning, as `kubectl` shows it.
 """
 
 import json
@@ -44,13 +44,13 @@ def _schema() -> _Schema:
 class _Place(NamedTuple):
     struct: str
     path: str
-    """The names of fields on the way, without the numbers of list items."""
+    """The path of fields, without indices of list items."""
     shown: str
-    """The same, with them."""
+    """The path with indices."""
 
 
 def unknown_fields(kind: str, raw: Raw) -> list[str]:
-    """The fields of an object that no API server knows, by path; ShapeError: a wrong type."""
+    """The paths of an object's unknown fields; raises ShapeError for a value of a wrong type."""
     root = _schema().kinds.get(kind)
     if root is None:
         return []

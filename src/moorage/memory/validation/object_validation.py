@@ -39,7 +39,7 @@ _SPECS_KEPT: Final = 1024
 
 
 def warnings_about(resource: Resource, raw: Raw) -> list[str]:
-    """The fields that nobody knows, in the API server's words; a wrong type is refused."""
+    """Warnings about unknown fields, in the API server's words; refuses a wrong type."""
     try:
         unknown = field_shapes.unknown_fields(resource.kind, raw)
     except field_shapes.ShapeError as error:
@@ -51,13 +51,13 @@ def warnings_about(resource: Resource, raw: Raw) -> list[str]:
 
 
 class ObjectValidation:
-    """Refuses what an API server refuses; specs that pods share are looked at once."""
+    """Refuses what an API server refuses; a spec that pods share is checked once."""
 
     def __init__(self) -> None:
         self._good: OrderedDict[int, Raw] = OrderedDict()
 
     def check(self, resource: Resource, raw: Raw) -> None:
-        """An object with its defaults; `Invalid` names every field that is wrong."""
+        """Check an object that has its defaults; `Invalid` names every wrong field."""
         causes = [*check_labels("metadata.labels", raw["metadata"].get("labels"))]
         if resource == PODS:
             causes += self._pod(raw)

@@ -1,4 +1,4 @@
-"""What a pod says about nodes: affinity, spread, tolerations."""
+"""What a pod says about nodes: affinity, spread constraints, tolerations."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -23,7 +23,7 @@ _WHEN: Final = ("DoNotSchedule", "ScheduleAnyway")
 
 
 def check_placement(field: str, spec: Raw) -> Causes:
-    """Every wish a pod has about its node."""
+    """Everything in a pod's spec that constrains or prefers nodes."""
     yield from check_labels(f"{field}.nodeSelector", spec.get("nodeSelector"))
     affinity = spec.get("affinity") or {}
     yield from _node_affinity(f"{field}.affinity.nodeAffinity", affinity.get("nodeAffinity") or {})

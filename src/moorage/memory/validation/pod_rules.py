@@ -163,7 +163,7 @@ def _resource(field: str, name: str, value: Any) -> Causes:
 
 
 def _overcommits(name: str) -> bool:
-    """Whether more of a resource may be asked for than limits allow: of native ones, most."""
+    """Whether limits of a resource may exceed requests: native resources other than huge pages."""
     if name.startswith("hugepages-"):
         return False
     return "/" not in name or name.partition("/")[0].endswith("kubernetes.io")

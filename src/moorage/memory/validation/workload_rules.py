@@ -22,7 +22,7 @@ from moorage.watch.api_server import Raw
 
 _NO_MATCH: Final = "`selector` does not match template `labels`"
 _LONGEST_CRON_JOB_NAME: Final = 52
-"""With the moment that is appended for each Job, 63."""
+"""A Job's name, with the timestamp that is appended, then has at most 63."""
 _NEED_A_SELECTOR: Final = ("Deployment", "ReplicaSet", "StatefulSet")
 
 
@@ -48,7 +48,7 @@ def check_template(field: str, template: Raw) -> Causes:
 
 
 def _selects(kind: str, spec: Raw, template: Raw) -> Causes:
-    """Whether the workload's selector is right, and selects its own pods."""
+    """Whether the workload's selector is valid and selects its own pods."""
     given = spec.get("selector")
     labels = (template.get("metadata") or {}).get("labels")
     if kind == "ReplicationController":

@@ -1,4 +1,4 @@
-"""BusinessAffinityPlugin: rules on the nodes that core business, databases and others may use."""
+"""BusinessAffinityPlugin: rules for the nodes that core business, databases and others may use."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -39,7 +39,7 @@ RULE_BROKEN: Final = {
 
 
 class BusinessRule(ConfigStruct, frozen=True):
-    """Where the pods that `pods` selects may run: on nodes for which all of `nodes` holds."""
+    """The pods that `pods` selects may run only on nodes that match all of `nodes`."""
 
     pods: LabelSelector
     nodes: tuple[NodeSelectorRequirement, ...]
@@ -53,14 +53,14 @@ class CompiledRule(NamedTuple):
 
 
 class BusinessAffinityPlugin(Filter, Score, frozen=True):
-    """Core business runs on core nodes only, databases never at the edge, near what they prefer.
+    """Core business runs on core nodes only, databases never at the edge, pods in preferred zones.
 
-    As a filter: pods labelled `business-level: core` need nodes labelled `node-level: core`, and
-    pods labelled `business-type: database` none labelled `zone: edge`; `rules` replaces both. As
-    a score: where the pod's label `preferredZoneLabel` (`preferred-zone`) equals the node's
-    `zoneLabel` (`zone`) a node gets `sameZoneScore` (100), elsewhere `otherZoneScore` (20); a pod
-    that prefers no zone scores all nodes alike. Reasons are in English; `language: zh` gives them
-    in Chinese, and a rule's own `reason` goes before both.
+    The filter: pods labelled `business-level: core` need nodes labelled `node-level: core`. Pods
+    labelled `business-type: database` need nodes not labelled `zone: edge`. `rules` replaces both
+    rules. The score: a node gets `sameZoneScore` (100) if the pod's label `preferredZoneLabel`
+    (`preferred-zone`) equals the node's `zoneLabel` (`zone`), and otherwise `otherZoneScore` (20).
+    A pod without a preferred zone scores all nodes alike. Reasons are in English; `language: zh`
+    makes them Chinese. A rule's own `reason` takes precedence over both.
     """
 
     rules: tuple[BusinessRule, ...] = ()
@@ -87,7 +87,7 @@ class BusinessAffinityPlugin(Filter, Score, frozen=True):
 
     @cached_property
     def compiled(self) -> tuple[CompiledRule, ...]:
-        """The rules in force."""
+        """The configured rules, or else the default ones."""
         language = self.language
         return tuple(
             _compile_rule(rule, language) for rule in self.rules or _default_rules(language)
@@ -97,12 +97,12 @@ class BusinessAffinityPlugin(Filter, Score, frozen=True):
         return self.concerned(cycle.pod), cycle.pod.labels.get(self.preferred_zone_label)
 
     def concerned(self, pod: Pod) -> tuple[int, ...]:
-        """Which of the rules are about the pod."""
+        """The indices of the rules that select the pod."""
         found = enumerate(self.compiled)
         return tuple(index for index, rule in found if rule.pods.matches(pod.labels))
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        """Codes are one above the number of the first rule that is broken."""
+        """The code is one above the index of the first rule that the node breaks."""
         for index in self.concerned(pod):
             broken = ~selector_masks.all_labels_match(self.compiled[index].nodes, nodes)
             out[broken & (out == 0)] = index + 1

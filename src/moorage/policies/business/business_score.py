@@ -1,4 +1,4 @@
-"""BusinessScorePlugin: one score of a node's cost, performance and reliability."""
+"""BusinessScorePlugin: one score for a node's cost, performance and reliability."""
 
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -38,7 +38,7 @@ Floats = NDArray[np.float64]
 
 
 class Weights(ConfigStruct, frozen=True):
-    """How much each part counts."""
+    """The weight of each part."""
 
     cost: Percent = 40
     performance: Percent = 35
@@ -46,7 +46,7 @@ class Weights(ConfigStruct, frozen=True):
 
 
 class CostStep(ConfigStruct, frozen=True):
-    """The score of nodes where the pod costs no more than this per hour."""
+    """The score of nodes where the pod costs at most this much per hour."""
 
     cost: Amount
     score: Percent
@@ -56,14 +56,15 @@ COST_STEPS: Final = (CostStep(1.0, 100), CostStep(2.0, 80), CostStep(5.0, 60))
 
 
 class BusinessScorePlugin(Score, frozen=True):
-    """Cost counts 40, performance 35, reliability 25 hundredths; `weights` says otherwise.
+    """Cost weighs 40, performance 35, reliability 25 hundredths, unless `weights` says otherwise.
 
-    Cost: a pod that costs up to 1.0 per hour on the node scores 100 there, up to 2.0 80, up to 5.0
-    60 (`costSteps`), and beyond that `dearScore` (20); prices as for CostOptimizationPlugin.
-    Performance: the mean of cpu, network and storage, each what the node says, 0 to 100, under
-    `performanceLabels`, or else what is known of it (node_performance.py); `unknownScore` (50)
-    where nothing is. Reliability: what it says under `reliabilityLabel`;
-    else 0 while it reports trouble, `spotReliability` (30) on spot instances, and 100 otherwise.
+    Cost: a node scores 100 if the pod costs up to 1.0 per hour there, 80 up to 2.0, 60 up to 5.0
+    (`costSteps`), and `dearScore` (20) beyond. Prices are those of CostOptimizationPlugin.
+    Performance: the mean of cpu, network and storage. Each is the node's label among
+    `performanceLabels`, 0 to 100, or else is derived from other facts (node_performance.py). If
+    nothing is known, it is `unknownScore` (50). Reliability: the node's label `reliabilityLabel`.
+    Without the label it is 0 if the node's conditions report trouble, `spotReliability` (30) on
+    spot instances, and 100 otherwise.
     """
 
     weights: Weights = Weights()
@@ -107,7 +108,7 @@ class BusinessScorePlugin(Score, frozen=True):
         return [*faults, *metric_sources.price_faults(args)]
 
     def sources(self) -> tuple[Source, ...]:
-        """What nodes use, how far they are from each other, what they cost."""
+        """Sources of node usage, latencies and prices."""
         found: list[Source] = list(self.network.sources())
         if self.metric_provider.type != metric_sources.NO_PROVIDER:
             found.append(UsageSource(self.metric_provider))
@@ -115,15 +116,15 @@ class BusinessScorePlugin(Score, frozen=True):
 
     @cached_property
     def network(self) -> NetworkLatencyPlugin:
-        """Who is near to whom."""
+        """The latencies between nodes, as NetworkLatencyPlugin reads them."""
         return NetworkLatencyPlugin(
             latency_targets=self.latency_targets, latency_config_map=self.latency_config_map
         )
 
     @cached_property
     def prices(self) -> PriceList:
-        """The arguments as prices; a spot instance costs what its
-        price is known to be, and counts for reliability."""
+        """The arguments as a price list. A spot instance without a known spot price costs the full
+        price here: that it is one counts for reliability instead."""
         return PriceList(
             self.cost_metrics,
             self.instance_prices,
@@ -143,7 +144,7 @@ class BusinessScorePlugin(Score, frozen=True):
         )
 
     def cost(self, cycle: Cycle, nodes: Nodes) -> Floats:
-        """By steps: the cheaper, the higher.  float64 (node)"""
+        """The score of the cost step that the pod's price falls in.  float64 (node)"""
         steps = self.cost_steps
         limits = np.array([step.cost for step in steps])
         answers = np.array([*(step.score for step in steps), self.dear_score], dtype=np.float64)
@@ -153,7 +154,7 @@ class BusinessScorePlugin(Score, frozen=True):
         return found
 
     def performance(self, cycle: Cycle, nodes: Nodes) -> Floats:
-        """The mean of the parts: what the node says, or what is known of it.  float64 (node)"""
+        """The mean of cpu, network and storage: by label, or else as derived.  float64 (node)"""
         total = np.zeros(nodes.count)
         known = self._known(cycle, nodes)
         for at, label in enumerate(self.performance_labels):
@@ -164,7 +165,7 @@ class BusinessScorePlugin(Score, frozen=True):
         return total / max(len(self.performance_labels), 1)
 
     def _known(self, cycle: Cycle, nodes: Nodes) -> tuple[Floats, Floats, Floats]:
-        """What is known of cpu, network and storage, NaN where nothing is.  float64 (node)"""
+        """Derived scores of cpu, network and storage, NaN if nothing is known.  float64 (node)"""
         since = cycle.now - self.stale_after.seconds
         return (
             node_performance.cpu_scores(cycle, nodes, since),
@@ -173,7 +174,7 @@ class BusinessScorePlugin(Score, frozen=True):
         )
 
     def reliability(self, nodes: Nodes) -> Floats:
-        """What the node says, or what its kind and its conditions do.  float64 (node)"""
+        """By label, or else by the node's conditions and purchase option.  float64 (node)"""
         said = _within_score_range(
             label_values.node_numbers(nodes.table, self.reliability_label)[nodes.rows]
         )
@@ -188,7 +189,7 @@ def _within_score_range(values: Floats) -> Floats:
 
 
 def _is_unhealthy(node: Node) -> float:
-    """1 where the node is not ready or short of something, 0 where all is well."""
+    """1 if the node is not ready or under pressure, else 0."""
     for condition in node.status.conditions:
         wrong = condition.type in _UNHEALTHY and condition.status == "True"
         if wrong or (condition.type == "Ready" and condition.status != "True"):

@@ -1,4 +1,4 @@
-"""CostOptimizationPlugin: the less the pod costs per hour on a node, the higher the score."""
+"""CostOptimizationPlugin: the less a pod costs per hour on a node, the higher the node's score."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -32,17 +32,18 @@ TOO_EXPENSIVE: Final = "node(s) would cost the pod more than {} per hour"
 
 _MICROS = 1_000_000
 _OVER_THRESHOLD = 1 << 62
-"""The raw score of a node that is too dear."""
+"""The raw score of a node above `maxCostThreshold`."""
 
 
 class CostOptimizationPlugin(Filter, Score, frozen=True):
     """The cheapest node scores 100, one that costs twice as much 50.
 
-    What a pod costs per hour: the largest part of the node that it asks for, of what the node
-    costs: by the table in `priceConfigMap` or `priceFile`, or else by `instancePrices`, or else by
-    what it offers at `costMetrics` (per core, GB and GPU). With `preferSpotInstances`, nodes with
-    one of `spotLabels` count at `spotPriceRatio` where no price of a spot instance is known. A node
-    where the pod would cost more than `maxCostThreshold` scores 0 and, as a filter, is refused.
+    A pod's cost per hour is the node's price times the largest share of a resource of the node that
+    the pod requests. The node's price comes from the table in `priceConfigMap` or `priceFile`, or
+    else from `instancePrices`, or else from its resources at `costMetrics` (per core, GB and GPU).
+    With `preferSpotInstances`, the price of nodes with one of `spotLabels` is multiplied by
+    `spotPriceRatio` unless a spot price is known. A node where the pod would cost more than
+    `maxCostThreshold` scores 0, and the filter refuses it.
     """
 
     cost_metrics: CostMetrics = CostMetrics()
@@ -69,7 +70,7 @@ class CostOptimizationPlugin(Filter, Score, frozen=True):
 
     @cached_property
     def prices(self) -> PriceList:
-        """The arguments as prices."""
+        """The arguments as a price list."""
         return PriceList(
             self.cost_metrics,
             self.instance_prices,
@@ -98,14 +99,14 @@ class CostOptimizationPlugin(Filter, Score, frozen=True):
         return unresolvable(TOO_EXPENSIVE.format(self.max_cost_threshold))
 
     def score_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int64]) -> None:
-        """Millionths of the price, at least one."""
+        """The cost in millionths, at least 1."""
         costs = self.costs(cycle, nodes)
         out[:] = np.clip(costs * _MICROS, 1, _OVER_THRESHOLD >> 8)
         if self.max_cost_threshold is not None:
             out[costs > self.max_cost_threshold] = _OVER_THRESHOLD
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: NDArray[np.int64]) -> None:
-        """100 for the cheapest, half of that for what costs twice as much."""
+        """100 for the lowest cost, and half of that for twice the cost."""
         cheapest = int(scores.min(initial=_OVER_THRESHOLD))
         if cheapest < _OVER_THRESHOLD:
             np.floor_divide(MAX_SCORE * cheapest, scores, out=scores)

@@ -1,11 +1,10 @@
-"""How fast nodes are, from what is known of them: features, measured usage, measured latency.
+"""How fast nodes are, derived from their features, measured usage and measured latency.
 
-Features are labels of Node Feature Discovery (`feature.node.kubernetes.io/...`). Each answer is 0
-to 100, NaN where nothing is known; where several things are known, their mean.
-
-    cpu       the widest vector instructions: AVX-512, AVX2, neither; the part of the cpu not in use
-    network   how near the pods that are talked to are; RDMA or SR-IOV
-    storage   disks that do not rotate; 0 under disk pressure
+Features are labels of Node Feature Discovery (`feature.node.kubernetes.io/...`). Each score is 0
+to 100: the mean of the facts that are known, or NaN if none is.
+    cpu       the widest vector instructions (AVX-512, AVX2, neither); the idle share of the cpu
+    network   the distance to the pods that the pod talks to; RDMA or SR-IOV
+    storage   whether disks are non-rotational; 0 under disk pressure
 """
 
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ Floats = NDArray[np.float64]
 
 
 def cpu_scores(cycle: Cycle, nodes: Nodes, since: float) -> Floats:
-    """How fast the cpu is, and how much of it was idle since then.  float64 (node)"""
+    """How fast the cpu is, and its idle share, if measured after `since`.  float64 (node)"""
     model = label_values.node_column(nodes.table, "cpu features", _cpu_features)[nodes.rows]
     usage = node_measurements.usage_columns(nodes.table, cycle.shared)
     used, at = usage.cpu[nodes.rows], usage.at[nodes.rows]
@@ -46,7 +45,7 @@ def cpu_scores(cycle: Cycle, nodes: Nodes, since: float) -> Floats:
 
 
 def network_scores(network: NetworkLatencyPlugin, cycle: Cycle, nodes: Nodes) -> Floats:
-    """How near whom the pod talks to, and what the network card can do.  float64 (node)"""
+    """How near the pod's peers are, and what the network card supports.  float64 (node)"""
     able = label_values.node_column(nodes.table, "network features", _network_features)[nodes.rows]
     distances = network.distances(cycle)
     if distances is None:
@@ -56,12 +55,12 @@ def network_scores(network: NetworkLatencyPlugin, cycle: Cycle, nodes: Nodes) ->
 
 
 def storage_scores(nodes: Nodes) -> Floats:
-    """What the disks are.  float64 (node)"""
+    """Whether disks are fast, and 0 under disk pressure.  float64 (node)"""
     return label_values.node_column(nodes.table, "storage features", _storage_features)[nodes.rows]
 
 
 def _mean(parts: Sequence[Floats]) -> Floats:
-    """The mean of what is known.  float64 (node)"""
+    """The mean of the known parts.  float64 (node)"""
     stacked = np.stack(parts)
     known = ~np.isnan(stacked)
     count = known.sum(axis=0)

@@ -1,12 +1,12 @@
-"""What it costs to run a pod on a node, per hour.
+"""What it costs per hour to run a pod on a node.
 
-1. A node's price is that of its instance in the price table (price_table.py); or else that of its
-   type in `instancePrices`; or else the sum of what it offers at the metrics: a price per core, per
-   GB and per GPU. Where the price is not that of a spot instance and the node is one, it is less
-   where spot instances are preferred.
-2. A pod pays for the largest part of the node that it asks for, of any resource: who takes half of
-   the cores pays half of the price, since what is left beside them is of little use to others. So a
-   pod without GPUs pays for those that it stands in front of.
+1. A node's price is that of its instance in the price table (price_table.py), or else that of its
+   type in `instancePrices`, or else the sum of its resources at the metrics: a price per core, per
+   GB and per GPU. If the node is a spot instance and the price is not a spot price, the price is
+   multiplied by the spot ratio.
+2. A pod pays for the largest share of any resource of the node that it requests. A pod that takes
+   half of the cores pays half of the price, because the memory left beside them is of little use to
+   others. So a pod without GPUs also pays for the GPUs that it makes unusable.
 """
 
 import math
@@ -53,18 +53,18 @@ class CostMetrics(ConfigStruct, frozen=True):
 
 
 class PriceList(msgspec.Struct, frozen=True):
-    """Everything that prices depend on beside pod and nodes."""
+    """The prices and labels that costs depend on, besides the pod and the nodes."""
 
     metrics: CostMetrics
     instance_prices: dict[str, float]
     instance_type_label: str
     spot_labels: tuple[str, ...]
     spot_price_ratio: float
-    """What a spot instance costs of its price; 1 makes no difference."""
+    """The factor for a spot instance without a spot price; 1 changes nothing."""
     gpu_names: tuple[str, ...] = gpu_resources.GPU_RESOURCE_NAMES
 
     def of_pod(self, pod: PodInfo, table: NodeTable) -> float:
-        """A pod's list price; one that asks for nothing counts as kube-scheduler counts it."""
+        """A pod's price at the metrics; missing requests get kube-scheduler's defaults."""
         cpu, memory = pod.nonzero
         asked = gpu_resources.requested_gpus(pod, table, self.gpu_names)
         return float(self._worth(cpu or DEFAULT_MILLI_CPU, memory or DEFAULT_MEMORY, asked))
@@ -90,7 +90,7 @@ class PriceList(msgspec.Struct, frozen=True):
         return np.where(np.isnan(table), prices, table)
 
     def _table_prices(self, nodes: Nodes, known: PriceTable) -> Floats:
-        """What the table says, NaN where it says nothing.  float64 (node)"""
+        """Prices by the table, NaN for nodes it does not have.  float64 (node)"""
 
         def read(node: Node) -> float:
             spot = any(node.labels.get(key) == value for key, value in self._spot_pairs)
@@ -111,7 +111,7 @@ class PriceList(msgspec.Struct, frozen=True):
         ]
 
     def _shares(self, pod: PodInfo, nodes: Nodes) -> Floats:
-        """The largest part of each node that the pod asks for; NaN where it has none."""
+        """The largest share of a resource that the pod requests, by node; NaN if it has none."""
         cpu, memory = pod.nonzero
         gpus = gpu_resources.requested_gpus(pod, nodes.table, self.gpu_names)
         parts = [
@@ -127,7 +127,7 @@ class PriceList(msgspec.Struct, frozen=True):
         return shares
 
     def share_of_node(self, pod: PodInfo, table: NodeTable, row: int) -> float:
-        """The largest part of one node that the pod asks for; 0 where the node has nothing."""
+        """The largest share of a resource of one node that the pod requests; 0 if it has none."""
         share = float(self._shares(pod, Nodes.some(table, [row]))[0])
         return 0.0 if math.isnan(share) else share
 
@@ -144,6 +144,6 @@ class PriceList(msgspec.Struct, frozen=True):
 
 
 def is_spot(labels: tuple[str, ...], nodes: Nodes) -> NDArray[np.bool_]:
-    """Which nodes can be taken away at any time.  bool (node)"""
+    """Which nodes are spot instances.  bool (node)"""
     pairs = (label.partition("=") for label in labels)
     return selector_masks.has_any_label([(key, value) for key, _, value in pairs], nodes)

@@ -1,14 +1,14 @@
 """What instances cost: a table by provider, region, instance type and purchase option.
 
-It is CSV with a header. `instance_type` and a price are needed; a column that is absent, or a field
-that is empty, stands for any:
+It is CSV with a header. The columns `instance_type` and a price are required. A missing column or
+an empty field matches anything:
 
     provider,region,instance_type,purchase,usd_per_hour
     aws,us-east-1,m5.large,on-demand,0.096
     aws,us-east-1,m5.large,spot,0.035
 
-A list with a column per purchase option is read too: `usd_per_hour_ondemand`, `usd_per_hour_spot`,
-`usd_per_hour_reserved`. The most particular line of an instance counts.
+A file with a price column per purchase option works too: `usd_per_hour_ondemand`,
+`usd_per_hour_spot`, `usd_per_hour_reserved`. The most specific line that matches an instance wins.
 """
 
 import csv
@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 from moorage.api.node import Node
 
 PRICES: Final = "prices"
-"""Where a profile keeps its table, in what plugins share."""
+"""The key of a profile's table in the state that its plugins share."""
 REGION_LABELS: Final = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 ZONE_LABELS: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 ON_DEMAND: Final = "on-demand"
@@ -40,11 +40,11 @@ _SCHEMES: Final = {"gce": "gcp"}
 
 
 class PriceTableError(ValueError):
-    """A table that cannot be read: the line, and what is wrong with it."""
+    """A table that cannot be read; the message names the line and the fault."""
 
 
 class Instance(NamedTuple):
-    """What the price of a node depends on; nothing where it is not known."""
+    """What a node's price depends on; unknown fields are empty."""
 
     provider: str
     region: str
@@ -53,7 +53,7 @@ class Instance(NamedTuple):
 
 
 class PriceTable:
-    """Prices per hour by instance; `version` changes with what the table says."""
+    """Prices per hour by instance; `version` changes with the contents."""
 
     def __init__(self, prices: dict[Instance, float]) -> None:
         self._prices = prices
@@ -66,7 +66,7 @@ class PriceTable:
         return iter(self._prices.items())
 
     def find(self, instance: Instance) -> float:
-        """The price of an instance by the most particular line; NaN where there is none."""
+        """The price by the most specific matching line; NaN if none matches."""
         for provider in dict.fromkeys((instance.provider, _ANY)):
             for region in dict.fromkeys((instance.region, _ANY)):
                 for purchase in dict.fromkeys((instance.purchase, _ANY)):
@@ -80,12 +80,12 @@ NO_PRICES: Final = PriceTable({})
 
 
 def join(tables: Iterable[PriceTable]) -> PriceTable:
-    """All of them in one; where two have the same line, the later counts."""
+    """All tables in one; of equal lines, the later wins."""
     return PriceTable({line: price for table in tables for line, price in table.lines()})
 
 
 def price_table(shared: dict[str, Any]) -> PriceTable:
-    """The table of a profile; an empty one where none was read."""
+    """The profile's table; an empty one if none was read."""
     found: PriceTable = shared.get(PRICES, NO_PRICES)
     return found
 
@@ -130,13 +130,13 @@ def _amount(text: str, place: str) -> float:
 
 
 def provider_of(node: Node) -> str:
-    """Who runs the machine, by `spec.providerID`: aws, gcp, azure and so on."""
+    """The provider in `spec.providerID`: aws, gcp, azure and so on."""
     scheme, found, _ = node.spec.provider_id.partition("://")
     return _SCHEMES.get(scheme, scheme) if found else ""
 
 
 def region_of(node: Node) -> str:
-    """Where the machine is: by a label, or else by the zone in `spec.providerID`."""
+    """The region by label, or else by the zone in `spec.providerID`."""
     for label in REGION_LABELS:
         if node.labels.get(label):
             return node.labels[label]
@@ -163,7 +163,7 @@ def purchase_of(node: Node, spot: bool) -> str:
 
 
 def _zone_of_provider_id(provider_id: str) -> str:
-    """`aws:///us-east-1a/i-0abc` and `gce://project/us-central1-a/name` name a zone."""
+    """The zone in `aws:///us-east-1a/i-0abc` or `gce://project/us-central1-a/name`."""
     scheme, _, rest = provider_id.partition("://")
     parts = rest.split("/")
     return parts[1] if scheme in ("aws", "gce") and len(parts) > 2 else ""

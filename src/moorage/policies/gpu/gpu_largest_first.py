@@ -1,8 +1,8 @@
 """GPULargestFirst: of pods that wait together, those with the most GPUs go first.
 
-What a small pod leaves free, another small pod may fill; what a large one needs, few nodes have. A
-cluster that is nearly full places more GPUs that way. Pods wait together that came in one window of
-time: nobody is overtaken by pods of later windows.
+Many nodes can serve a small pod; few can serve a large one. Serving large pods first places more
+GPUs when the cluster is nearly full. Pods wait together if they arrived in the same window of time.
+No pod is overtaken by pods of later windows.
 """
 
 import math
@@ -29,7 +29,7 @@ class GPULargestFirst(QueueSort, frozen=True):
 
 
 def in_order(pods: list[GPURequest]) -> list[GPURequest]:
-    """Pods that wait together, the largest first; equal ones as they came."""
+    """Pods that wait together, the largest first; equal ones in order of arrival."""
     return sorted(pods, key=lambda pod: -pod.size)
 
 

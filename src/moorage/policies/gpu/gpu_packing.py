@@ -1,4 +1,4 @@
-"""GPUPacking: GPUs packed for the pods to come, down to the device, shared ones included."""
+"""GPUPacking: packs GPUs for the pods that are expected, down to the device, shares included."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -50,11 +50,11 @@ _EXACT: Final = 1 << 20
 _SEEN_KEPT: Final = 65_536
 _LOCK_SECONDS: Final = 30.0
 _APART: Final = 1e8
-"""What it costs that GPUs do not lie together, where a pod prefers that: more than all else."""
+"""The penalty for GPUs in several domains, if the pod prefers one: above all other values."""
 
 
 class PackedGPUs:
-    """The devices of a table, and the pods it gets: the same for all profiles."""
+    """The devices of a table and the statistics of its pods; all profiles share them."""
 
     def __init__(self) -> None:
         self.columns = DeviceColumns(self._choose)
@@ -63,7 +63,7 @@ class PackedGPUs:
         self._seen: OrderedDict[str, None] = OrderedDict()
 
     def see(self, table: NodeTable, pod: PodInfo, request: GPURequest) -> None:
-        """Count a pod, once, among those that come."""
+        """Count a pod once for the statistics of pods; renew the demand if that is due."""
         if pod.uid not in self._seen:
             self._seen[pod.uid] = None
             if len(self._seen) > _SEEN_KEPT:
@@ -73,7 +73,7 @@ class PackedGPUs:
             self.typical.renew(self.columns.free(table), self.columns.capacity)
 
     def values(self, table: NodeTable, rows: NDArray[np.int64], request: GPURequest) -> Floats:
-        """What the pod on each device of each row is worth.  float64 (row, device)"""
+        """The value of the pod on each device of each row.  float64 (row, device)"""
         free = self.columns.free(table)
         if not request.gpu_memory:
             return self._values(free, rows, request)
@@ -93,8 +93,8 @@ class PackedGPUs:
     def _choose(
         self, columns: DeviceColumns, table: NodeTable, row: int, pod: PodInfo, asked: GPURequest
     ) -> tuple[int, ...]:
-        """The device that a share costs least; whole ones that lie together, or as many of them
-        as are left for a pod that somebody else put here."""
+        """For a share: the device with the best value. For whole devices: those closest together,
+        or as many as are left if another scheduler put the pod here."""
         devices = columns.nodes[row]
         fitting = np.flatnonzero(columns.left[row, : devices.number] >= asked.milli).tolist()
         if not asked.is_share:
@@ -110,7 +110,7 @@ class PackedGPUs:
 
 
 def packed_gpus(table: NodeTable) -> PackedGPUs:
-    """The GPUs of a table, made when they are first asked for."""
+    """The GPUs of a table, created on first use."""
     found: PackedGPUs | None = table.derived.get("GPUPacking")
     if found is None:
         found = table.derived["GPUPacking"] = PackedGPUs()
@@ -123,9 +123,9 @@ def packed_gpus(table: NodeTable) -> PackedGPUs:
 
 
 class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
-    """Places pods so that the pods to come find GPUs they can use, and says which device is whose.
+    """Places pods so that expected pods find usable GPUs, and assigns devices to pods.
 
-    The best node scores 100, all others 99 at most: give it a weight above the others'.
+    The best node scores 100, all others 99 at most. Give it a higher weight than other plugins.
     """
 
     depends = Depends.USAGE
@@ -230,7 +230,7 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
     async def _may_start(
         self, cycle: Cycle, client: Client, pod: Pod, node: str, reader: Reader
     ) -> bool:
-        """Wait for the pod's turn on its node, where pods start one after the other."""
+        """Wait for the pod's turn on its node, if pods must start one after the other there."""
         lock, table, now = packed_gpus(cycle.table).lock, cycle.table, cycle.now
 
         def take() -> bool:
@@ -257,7 +257,7 @@ def _request(cycle: Cycle) -> GPURequest:
 
 
 def _milli(request: GPURequest, memory: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How much of a device the pod needs on each node.  int64 (node)"""
+    """How much of a device the pod needs on each node, in milli.  int64 (node)"""
     if not request.gpu_memory:
         return np.full(len(memory), request.milli, dtype=np.int64)
     return np.array([request.on(size).milli for size in memory.tolist()], dtype=np.int64)

@@ -23,11 +23,11 @@ _NO_GPU, _KEPT = 1, 2
 
 
 class GPUPriorityPlugin(Filter, Score, frozen=True):
-    """A pod that asks for a GPU scores `gpuWeight` (100) on nodes that have one and 0 elsewhere.
+    """A pod that requests a GPU scores `gpuWeight` (100) on nodes with GPUs and 0 elsewhere.
 
-    Any other pod scores `gpuNodeScore` (10) on GPU nodes and `plainNodeScore` (50) elsewhere. As a
-    filter it keeps GPU pods off nodes without a GPU and, with `reserveGPUNodes`, all others off
-    nodes that have one. A GPU is whatever goes by one of `resourceNames`.
+    Any other pod scores `gpuNodeScore` (10) on GPU nodes and `plainNodeScore` (50) elsewhere. The
+    filter keeps GPU pods off nodes without a GPU. With `reserveGPUNodes`, it also keeps all other
+    pods off GPU nodes. A GPU is any resource named in `resourceNames`.
     """
 
     gpu_weight: Percent = 100
@@ -43,7 +43,7 @@ class GPUPriorityPlugin(Filter, Score, frozen=True):
         return self.needs_gpu(cycle)
 
     def needs_gpu(self, cycle: Cycle) -> bool:
-        """Whether the pod asks for a GPU."""
+        """Whether the pod requests a GPU."""
         return gpu_resources.requested_gpus(cycle.incoming, cycle.table, self.resource_names) > 0
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:

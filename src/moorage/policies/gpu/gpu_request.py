@@ -1,4 +1,4 @@
-"""GPURequest: what one pod asks of a node with GPUs, in the units of the device columns."""
+"""GPURequest: what one pod requests of a node with GPUs, in the units of the device columns."""
 
 from typing import Final, NamedTuple
 
@@ -7,10 +7,10 @@ WHOLE: Final = 1000
 
 
 class GPURequest(NamedTuple):
-    """So much CPU and memory, and `gpus` devices with `milli` free on each, of some models.
+    """CPU and memory, and `gpus` devices of certain models with `milli` free on each.
 
-    A share (`milli` below 1000) is of one device. No models: any will do. Where `gpu_memory` is
-    asked for, in MiB on each device, how many milli that is depends on the device: see `on`.
+    A share (`milli` below 1000) is of one device. Empty `models` allows any model. If the pod
+    requests `gpu_memory` (MiB on each device), its milli depend on the device: see `on`.
     """
 
     cpu: int
@@ -30,7 +30,7 @@ class GPURequest(NamedTuple):
         return self.gpus * self.milli
 
     def on(self, device_memory: int) -> "GPURequest":
-        """The same on devices with so many MiB; more than a whole one, where it cannot be had."""
+        """The request on devices with so many MiB; above a whole device if they have too little."""
         if not self.gpu_memory or not self.gpus:
             return self
         if device_memory <= 0:

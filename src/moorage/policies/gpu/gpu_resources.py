@@ -16,12 +16,12 @@ GPU_RESOURCE_NAMES: Final = (
     "gpu.intel.com/i915",
     "gpu.intel.com/xe",
 )
-"""The names that device plugins give whole GPUs; one that ends in `*` stands for all that begin
-so (`nvidia.com/mig-*`)."""
+"""The resource names that device plugins use for whole GPUs. A name that ends in `*` is a prefix
+(`nvidia.com/mig-*`)."""
 
 
 def gpu_indices(table: NodeTable, names: Iterable[str]) -> list[int]:
-    """The resources of a table that go by one of the names."""
+    """The indices of a table's resources with one of the names."""
     wanted = tuple(names)
     exact = frozenset(wanted)
     prefixes = tuple(name[:-1] for name in wanted if name.endswith("*"))
@@ -33,7 +33,7 @@ def gpu_indices(table: NodeTable, names: Iterable[str]) -> list[int]:
 
 
 def requested_gpus(pod: PodInfo, table: NodeTable, names: Iterable[str]) -> int:
-    """How many GPUs a pod asks for."""
+    """How many GPUs a pod requests."""
     known = gpu_indices(table, names)
     return sum(amount for index, amount in pod.requests if index in known)
 

@@ -38,17 +38,17 @@ NO_GPUS: Final = GPURequest(0, 0)
 
 
 class GPUTopology(Filter, Score, frozen=True):
-    """The fewer GPUs a pod leaves free on a node, the better; and the fewer domains it needs.
+    """Prefers nodes where a pod leaves few GPUs free and needs few NUMA or NVLink domains.
 
-    Which GPUs are taken is what the device columns say (devices/columns.py): what pods' annotations
-    tell, or what a kubelet would do. Domains are NUMA domains or NVLink islands; `numaLabel` says
-    how many GPUs of a node share a NUMA domain where it tells nothing by device, and without it all
-    do. NodeResourceTopologies go before that where they are served (numa_domains.py). A node scores
-    100 less the percentage of its GPUs that would be left, but `numaWeight` (30) hundredths of the
-    score go to nodes where the pod needs no more domains than it must. A pod says by
-    `topologyAnnotation` which domains count: `prefer-same-numa`, `prefer-same-nvlink`; with
-    `same-numa` or `same-nvlink` it is kept off nodes where no single domain has all the GPUs it
-    asks for. Pods without GPUs are not concerned.
+    The device columns tell which GPUs are taken (devices/columns.py): by the pods' annotations, or
+    else as a kubelet would assign them. Domains are NUMA domains or NVLink islands. For nodes that
+    do not list domains by device, `numaLabel` tells how many GPUs share a NUMA domain; without it,
+    all do. NodeResourceTopologies, if served, take precedence (numa_domains.py). A node scores 100
+    less the percentage of its GPUs that would be left. `numaWeight` (30) hundredths of the score
+    instead depend on whether the pod needs no more domains there than necessary. A pod chooses the
+    kind of domain by `topologyAnnotation`: `prefer-same-numa`, `prefer-same-nvlink`. With
+    `same-numa` or `same-nvlink`, the filter refuses nodes where no single domain has all the GPUs.
+    Pods without GPUs are not affected.
     """
 
     resource_names: tuple[str, ...] = gpu_resources.GPU_RESOURCE_NAMES
@@ -63,12 +63,12 @@ class GPUTopology(Filter, Score, frozen=True):
 
     @cached_property
     def domains(self) -> NumaDomains:
-        """Which GPUs are free, by domain, where that is reported or handed out."""
+        """The free GPUs of each domain, as reported or else as assigned here."""
         return NumaDomains(self.resource_names, self.numa_label)
 
     @cached_property
     def knows_devices(self) -> bool:
-        """Whether the device columns hold the GPUs that go by these names."""
+        """Whether the device columns contain the GPUs with these names."""
         known = set(self.resource_names) <= set(gpu_resources.GPU_RESOURCE_NAMES)
         return known and self.numa_label == PER_NUMA
 
@@ -80,7 +80,7 @@ class GPUTopology(Filter, Score, frozen=True):
         return self.asked(cycle), self.wanted(cycle.pod), version
 
     def asked(self, cycle: Cycle) -> GPURequest:
-        """How many GPUs the pod asks for, and how much of each."""
+        """The number of GPUs that the pod requests, and the milli of each."""
         if self.knows_devices:
             try:
                 request = gpu_request(cycle.incoming)
@@ -92,7 +92,7 @@ class GPUTopology(Filter, Score, frozen=True):
         return GPURequest(0, 0, count, WHOLE)
 
     def wanted(self, pod: Pod) -> Alignment:
-        """The domains that the pod wants its GPUs in."""
+        """The domains that the pod asks for."""
         return choice.alignment(pod.annotations, self.topology_annotation)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
@@ -127,7 +127,7 @@ class GPUTopology(Filter, Score, frozen=True):
         return EventHint(node), EventHint(gone), EventHint(own), EventHint(MEASURED)
 
     def _counts(self, cycle: Cycle, asked: GPURequest, kind: str, nodes: Nodes) -> DomainCounts:
-        """The domains of each node: as reported, or as the devices of its pods have it."""
+        """The domains of each node: as reported, or else by the devices of its pods."""
         table, zones = cycle.table, numa_domains.served_zones(cycle.shared)
         rows = np.arange(table.rows)[nodes.rows]
         if not self.knows_devices:

@@ -1,10 +1,10 @@
-"""Which GPUs of a node are taken, by NUMA domain, where the device columns do not tell.
+"""How many GPUs of each NUMA domain of a node are free, if the device columns do not tell.
 
-Where a NodeResourceTopology of a node is served, that is what is free: the kubelet says so. Pods
-that came later take what their devices are of. Resources that are no devices of the columns (MIG
-profiles, say) are handed out as a kubelet's topology manager does: a pod goes into the domain that
-it fills best; if none holds it, into the emptiest ones, one after the other. What a pod took is
-given back where it was taken.
+If a NodeResourceTopology of the node is served, its kubelet reports what is free there. Pods that
+came later take the domains of their devices. Resources that the device columns lack (MIG profiles,
+for example) are assigned as by a kubelet's topology manager: a pod gets the domain that it fills
+best. If no domain has room for it, it gets the emptiest domains, one after the other. When a pod
+leaves, its GPUs return to the domains they were taken from.
 """
 
 from collections import Counter
@@ -24,17 +24,17 @@ from moorage.policies.gpu.devices.columns import DeviceColumns
 from moorage.policies.gpu.devices.domains import DomainCounts
 
 ZONES: Final = "numa-zones"
-"""Where a profile keeps what NodeResourceTopologies say, in what plugins share."""
+"""The key of a profile's NodeResourceTopologies in the state that its plugins share."""
 
 Columns = DeviceColumns | None
 Taken = list[tuple[int, int]]
-"""How many GPUs of which domain."""
+"""The number of GPUs taken of each domain."""
 
 
 class NodeZones(NamedTuple):
-    """What is free in each zone of a node, by resource; `version` tells one report from another.
+    """What is free in each zone of a node, by resource; `version` identifies the report.
 
-    `allocatable` is what each zone has, where that is told.
+    `allocatable` is what each zone has in all, if reported.
     """
 
     available: tuple[Mapping[str, int], ...]
@@ -43,7 +43,7 @@ class NodeZones(NamedTuple):
 
 
 class ServedZones:
-    """What NodeResourceTopologies say, by node; `version` counts the readings that differed."""
+    """Reported zones by node; `version` counts the readings that differed from the one before."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, NodeZones] = {}
@@ -56,7 +56,7 @@ class ServedZones:
 
 
 def served_zones(shared: dict[str, Any]) -> ServedZones:
-    """What was read for a profile, made when it is first asked for."""
+    """The reported zones of a profile, created on first use."""
     found: ServedZones = shared.setdefault(ZONES, ServedZones())
     return found
 
@@ -64,7 +64,7 @@ def served_zones(shared: dict[str, Any]) -> ServedZones:
 class NumaDomains:
     """The free GPUs of every domain, brought up to date when they are read.
 
-    Pods take what `columns` say that they hold; without columns, GPUs are handed out here.
+    Pods take the devices that they hold by `columns`; without columns, GPUs are assigned here.
     """
 
     def __init__(self, names: tuple[str, ...], label: str) -> None:
@@ -130,7 +130,7 @@ class NumaDomains:
             del self._taken[key]
 
     def _begin(self, table: NodeTable, zones: ServedZones, row: int) -> None:
-        """Take what is reported; or hand out the GPUs of the pods that are there."""
+        """Start from the report; without one, assign GPUs to the pods on the node."""
         node = table.nodes[row]
         served = zones.nodes.get(node.name) if node is not None else None
         if served is not None and served.available:
@@ -142,7 +142,7 @@ class NumaDomains:
             self._apply(table, row, pod, 1)
 
     def _sizes(self, table: NodeTable, row: int) -> list[int]:
-        """How many GPUs each domain has; all are in one, where the node does not say."""
+        """The number of GPUs of each domain; one domain if the node does not say."""
         offered = int(gpu_resources.offered_gpus(Nodes.some(table, [row]), self._names)[0])
         said = label_values.node_numbers(table, self._label)[row]
         size = min(int(said), offered) if said >= 1 else offered
@@ -169,8 +169,8 @@ class NumaDomains:
 
 
 def _by_device(columns: Columns, row: int, pod: PodInfo, domains: int) -> Taken | None:
-    """What a pod took, by the domains of the devices that it holds; None where nobody on the node
-    heeds which those are."""
+    """The GPUs a pod took, by the domains of its devices; None if the columns do not know the pod,
+    or nobody on the node reads which device it gets."""
     held = columns.held(pod.uid) if columns is not None else None
     if columns is None or held is None or not columns.shares[row]:
         return None
@@ -180,7 +180,7 @@ def _by_device(columns: Columns, row: int, pod: PodInfo, domains: int) -> Taken 
 
 
 def _shared_out(free: Sequence[int], asked: int) -> Taken:
-    """Hand out GPUs: of the domain that is filled best, or else of the emptiest ones."""
+    """Take GPUs from the domain that is filled best, or else from the emptiest ones."""
     fitting = [domain for domain, count in enumerate(free) if count >= asked]
     if fitting:
         return [(min(fitting, key=lambda domain: free[domain]), asked)]

@@ -1,17 +1,17 @@
-"""What a placement costs the GPUs of a node, for the pods that are to be expected.
+"""What a placement costs the GPUs of a node, given the pods that are expected.
 
-A node is worth what pods can still make of its idle GPUs. For each class of pods that the cluster
-gets, weighed by how often it comes, a node's potential adds up
+A node's potential measures how much of its idle GPUs the expected pods cannot use. It is a sum over
+the classes of pods, weighted by how often each comes, of
 
-  fragments   idle milli on devices too small for the class; all of the idle milli, where the node
-              lacks the CPU, the devices or the model (Weng et al., USENIX ATC 2023)
-  shortage    idle milli for which the node's free CPU would not suffice, were it filled with pods
-              like these: what an even use of CPU and GPU keeps low
-  price       less the milli of whole pods of a class that still fit, at the price of a class whose
-              room runs out before its pods do: large pods, of which few nodes take any
+  fragments   idle milli on devices too small for the class; all idle milli if the node lacks the
+              CPU, the devices or the model (Weng et al., USENIX ATC 2023)
+  shortage    idle milli for which the node's free CPU would not suffice if the node were filled
+              with pods of the class; this keeps the use of CPU and GPU even
+  price       less the milli of whole pods of the class that still fit, at the price of a class
+              that is short of room: large pods, which few nodes can take
 
-A placement is worth the potential before less the potential after, less a little for each idle
-milli that stays on the node. Values are compared, never read: float64, higher is better.
+A placement's value is the potential before it less the potential after it, less a little for each
+idle milli that stays on the node. Values are only compared: float64, higher is better.
 """
 
 from typing import Final, NamedTuple
@@ -23,7 +23,7 @@ from moorage.kernels import compiled_gpu
 from moorage.policies.gpu.gpu_request import WHOLE
 
 NEVER: Final = -np.inf
-"""What a placement is worth that does not fit."""
+"""The value of a placement that does not fit."""
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -47,7 +47,7 @@ class Devices(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """The classes of pods to expect.
+    """The classes of pods that are expected.
 
     `requests` int64 (class, 4): cpu, memory, count, milli; `allowed` uint8 (class, model);
     `weights` float64 (class, 3): of fragments, shortage and price; `packing`: of what stays idle.
@@ -60,17 +60,17 @@ class Demand(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """One pod: `amounts` int64 (4) as in a demand, `may` uint8 (model)."""
+    """One pod: `amounts` int64 (4) as in a demand, `may` uint8 (model): whether it may use it."""
 
     amounts: Counts
     may: NDArray[np.uint8]
 
 
 def placement_values(devices: Devices, rows: Counts, asked: Asked, demand: Demand) -> Floats:
-    """What a pod on each device of each row is worth.  float64 (row, device)
+    """The value of a pod on each device of each row.  float64 (row, device)
 
-    Whole devices are the first free ones, and their value stands at the first; that of a pod
-    without GPUs at device 0. Everything else is NEVER.
+    Whole devices are the first free ones, and the value is at the first of them. The value of a pod
+    without GPUs is at device 0. All other entries are NEVER.
     """
     out = np.full((len(rows), devices.left.shape[1]), NEVER)
     if compiled_gpu is None:
@@ -109,7 +109,7 @@ def _value(after: Devices, before: Floats, demand: Demand) -> Floats:
 
 
 def potential(free: Devices, demand: Demand) -> Floats:
-    """What of each node's idle GPUs the pods to come can make no use of.  float64 (node)"""
+    """How much of each node's idle GPUs the expected pods cannot use.  float64 (node)"""
     idle = free.left.sum(axis=1).astype(np.float64)
     total = np.zeros(len(idle))
     for request, allowed, weights in zip(*demand[:3], strict=True):
@@ -136,7 +136,7 @@ def _fragments(free: Devices, idle: Floats, request: Counts) -> Floats:
 
 
 def copies(free: Devices, request: Counts) -> Counts:
-    """How many pods of a class each node takes.  int64 (node)"""
+    """How many pods of a class fit on each node.  int64 (node)"""
     cpu, memory, count, milli = request.tolist()
     if count > 1:
         most = (free.left >= milli).sum(axis=1) // count

@@ -1,4 +1,4 @@
-"""TypicalPods: which pods to expect, learnt from those that came; and what their room is worth."""
+"""TypicalPods: which pods to expect, learnt from the pods so far, and the price of their room."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,23 +12,23 @@ from moorage.policies.gpu.gpu_request import GPURequest
 from moorage.policies.gpu.packing_costs import Asked, Demand, Devices, copies
 
 COVERED: Final = 0.95
-"""The most frequent classes that make up so much of all pods are typical."""
+"""The most frequent classes that make up this share of all pods are typical."""
 SHORTAGE: Final = 5.0
 PACKING: Final = 0.1
-"""What idle GPU without CPU weighs, and idle GPU beside the pod, where a fragment weighs 1."""
+"""The weight of idle GPU without CPU, and of idle GPU beside the pod; a fragment weighs 1."""
 DRAINING: Final = 0.4
-"""What idle GPU beside the pod weighs more where all room is made by pods that end: nodes that get
-no new pods are empty again one day, and take a large one."""
+"""The additional weight of idle GPU beside the pod if all room comes from pods that end. Nodes that
+get no new pods become empty one day, and can take a large pod."""
 REMEMBERED: Final = 16_384
-"""Once so many pods were seen, what all of them say is halved: the newer count for more."""
+"""After this many pods all counts are halved, so that newer pods count for more."""
 REPRICED: Final = 128
-"""Prices are worked out anew when so many more pods have come."""
+"""The demand is renewed after at most this many more pods."""
 
 _ASKED_KEPT: Final = 4_096
 
 
 class TypicalPods:
-    """Counts classes of pods; `demand` is renewed as they add up, and then `version` grows.
+    """Counts classes of pods; `demand` is renewed from time to time, which increments `version`.
 
     `models` are the models of the device columns, by their ids.
     """
@@ -46,7 +46,7 @@ class TypicalPods:
         self.demand = self._demand({}, 0.0)
 
     def see(self, request: GPURequest) -> None:
-        """Count a pod that came."""
+        """Count a pod."""
         self._counts[_class(request)] += 1
         if request.gpus > 1:
             self._large[request] += 1
@@ -56,18 +56,18 @@ class TypicalPods:
             self._fade()
 
     def is_due(self) -> bool:
-        """Whether enough pods have come for the demand to be renewed, or a new model has."""
+        """Whether the demand should be renewed: enough pods came, or a new model."""
         if not self.knows_all_models():
             return True
         return self._seen - self._renewed >= min(max(self._renewed, 1), REPRICED)
 
     def knows_all_models(self) -> bool:
-        """Whether the demand was made when all models of today were known."""
+        """Whether the demand was made with all models known now."""
         return len(self.models) == int(self.demand.allowed.shape[1])
 
     def renew(self, devices: Devices, capacity: int) -> None:
-        """Look again at what is typical, and at what there is room for; all devices together
-        have `capacity` milli."""
+        """Recompute the typical classes and their prices; all devices together have `capacity`
+        milli."""
         self._renewed = self._seen
         self._typical = self._most_frequent()
         idle = float(devices.left.sum())
@@ -77,7 +77,7 @@ class TypicalPods:
         self.version += 1
 
     def asked(self, request: GPURequest) -> Asked:
-        """A pod as the cost functions read it."""
+        """A pod in the form the cost functions read."""
         found = self._asked.get(request)
         if found is None or len(found.may) != len(self.models):
             amounts = np.array(request[:4], dtype=np.int64)
@@ -98,7 +98,7 @@ class TypicalPods:
         self._renewed = min(self._renewed, self._seen)
 
     def _most_frequent(self) -> list[tuple[GPURequest, float, float]]:
-        """Classes with the weights of their fragments and of their shortage."""
+        """Typical classes with the weights of their fragments and of their shortage."""
         chosen: list[tuple[GPURequest, int]] = []
         covered, total = 0, self._counts.total()
         for request, count in self._counts.most_common():
@@ -113,12 +113,12 @@ class TypicalPods:
         ]
 
     def _prices(self, devices: Devices, horizon: float) -> dict[GPURequest, float]:
-        """For each class of several GPUs, how much of its room is spoken for, squared.
+        """By class of several GPUs, the square of the share of its room that expected pods fill.
 
-        Pods are expected as they came so far, each class with its part, `horizon` milli in all: as
-        many as fill the idle GPUs, and as many more as have ended, since where pods end, others
-        come in their place. A class that was seen but once is taken as seen twice: it counts where
-        room is scarce.
+        Expected are pods with `horizon` milli in all, in the proportions so far: as many as fill
+        the idle GPUs, and as many again as have ended, because new pods replace pods that end. Each
+        class counts one pod more than were seen, so that a class seen once counts if room is
+        scarce.
         """
         prices = {}
         for request, count in self._large.items():
@@ -142,12 +142,12 @@ class TypicalPods:
         )
 
     def _allowed(self, requests: Sequence[GPURequest]) -> NDArray[np.uint8]:
-        """Which models each request is content with.  uint8 (request, model)"""
+        """Which models each request accepts.  uint8 (request, model)"""
         names = self.models.values
         rows = [[not asked.models or name in asked.models for name in names] for asked in requests]
         return np.array(rows, dtype=np.uint8).reshape(-1, len(names))
 
 
 def _class(request: GPURequest) -> GPURequest:
-    """What pods of one class have in common; how much memory they ask for is not part of it."""
+    """The class of a pod: its request without memory."""
     return request._replace(memory=0)

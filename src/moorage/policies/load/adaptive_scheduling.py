@@ -1,4 +1,4 @@
-"""AdaptiveSchedulingPlugin: a strategy for each namespace, learnt from what became of its pods."""
+"""AdaptiveSchedulingPlugin: a strategy for each namespace, learnt from its pods' outcomes."""
 
 import math
 from collections.abc import Hashable
@@ -68,8 +68,8 @@ _OUT_OF_REACH = 2
 class Strategy(msgspec.Struct, frozen=True):
     """How the pods of a namespace are placed, and why.
 
-    Beside resources, which count 100: what it counts that a node is cheap, that few pods were lost
-    on nodes of its kind, that it is near. `packing` is how far pods are packed, of 100.
+    Resources weigh 100. `cost` is the weight of cheap nodes, `safety` of kinds of nodes that lost
+    few pods, `nearness` of near nodes. `packing` tells how far pods are packed, in hundredths.
     """
 
     namespace: str
@@ -95,7 +95,7 @@ class LearnedStrategies:
         self.learners: dict[str, Learner] = {}
 
     def restore(self, learners: dict[str, Learner]) -> None:
-        """Go on from what was learnt before; what was learnt since goes before that."""
+        """Restore what was learnt earlier; what was learnt since the start takes precedence."""
         for namespace, learner in learners.items():
             if not self.learner(namespace).windows:
                 self.learners[namespace] = learner
@@ -105,30 +105,32 @@ class LearnedStrategies:
 
 
 def learned_strategies(shared: dict[str, Any]) -> LearnedStrategies:
-    """What a profile has learnt, made when it is first asked for."""
+    """What a profile has learnt, created on first use."""
     found: LearnedStrategies = shared.setdefault(NAME, LearnedStrategies())
     return found
 
 
 class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
-    """Learns what the pods of each namespace ask for and what becomes of them.
+    """Learns from what the pods of each namespace request and from their outcomes.
 
-    1. A strategy begins with a pattern. The weight of cpu is half cpu's part of what the
-       namespace's pods ask for, half its part of what is scarce in the cluster; memory has the
-       rest. Both stay within `minWeight` (20) and `maxWeight` (80), and move by no more than
-       `maxStep` (10) each `updateInterval` (1m). What is scarce is what most nodes use, if
-       `metricProvider` has told in the last `staleAfter` (5m), or else what is asked for.
-    2. Pods are spread, to nodes with more left; but packed, to nodes with less left, where most of
-       the namespace's pods are jobs', or where the cluster is fuller than `packAbove` (0.8).
-    3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same. Where the
-       namespace's strategy has `resourceWeights`, those hold from the beginning.
-    4. Where at least `minOutcomes` (20) pods were placed since the last time, the first of them
-       `outcomeDelay` (5m) ago, what became of them is held against the goals of `strategies`, and
-       one setting moves by one step (strategy_learner.py): what cheapness, safety and nearness
-       count, packing, the weight of cpu.
+    1. A strategy begins with a pattern. The weight of cpu is the mean of two shares: cpu's share of
+       what the namespace's pods request, and cpu's share of what the cluster uses. Memory has the
+       rest. Both weights stay within `minWeight` (20) and `maxWeight` (80), and move by at most
+       `maxStep` (10) each `updateInterval` (1m). The cluster's usage is measured if at least half
+       of its nodes have a measurement of `metricProvider` within `staleAfter` (5m). Otherwise the
+       requests of pods count.
+    2. Pods are spread: nodes with more left score higher. They are packed instead (nodes with less
+       left score higher) if most of the namespace's pods belong to Jobs, or the cluster is fuller
+       than `packAbove` (0.8).
+    3. With fewer than `minPods` (5) pods to learn from, cpu and memory weigh the same. If the
+       namespace's strategy has `resourceWeights`, those apply from the beginning.
+    4. When at least `minOutcomes` (20) pods were placed since the last time, the first of them
+       `outcomeDelay` (5m) ago, their outcomes are compared with the goals of `strategies`, and one
+       setting moves by one step (strategy_learner.py): the weights of cost, safety and nearness,
+       packing, or the weight of cpu.
 
-    `strategies` tells what is in force, and why. What was learnt is kept in `stateConfigMap`. Where
-    a goal is a latency, what was measured is read from `latencyConfigMap`.
+    `/debug/strategies` shows the current strategies, and why. `stateConfigMap` keeps what was
+    learnt. If a goal is a latency, measurements are read from `latencyConfigMap`.
     """
 
     min_weight: Percent = 20
@@ -171,7 +173,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return [*faults, *_rule_faults(args["strategies"])]
 
     def sources(self) -> tuple[Source, ...]:
-        """What nodes use, what was learnt before, latencies where one is a goal, prices."""
+        """Sources of node usage, what was learnt, latencies if one is a goal, and prices."""
         found: list[Source] = list(self._networks[0.0].sources()) if self._aims_at_latency else []
         if self.metric_provider.type != metric_sources.NO_PROVIDER:
             found.append(UsageSource(self.metric_provider))
@@ -182,7 +184,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
 
     @cached_property
     def prices(self) -> PriceList:
-        """What pods cost; a spot instance costs a third of its price."""
+        """What pods cost; a spot instance without a spot price costs a third of the price."""
         return PriceList(
             self.cost_metrics,
             self.instance_prices,
@@ -192,12 +194,12 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         )
 
     def network(self, namespace: str) -> NetworkLatencyPlugin:
-        """Who is near to whom, as the namespace's pods see it."""
+        """The latencies between nodes, with the namespace's goal."""
         return self._networks[self.wanted(namespace).performance_goals.latency_ms or 0.0]
 
     @cached_property
     def _networks(self) -> dict[float, NetworkLatencyPlugin]:
-        """By goal: what is more than so many times as far, or unknown, is out of reach."""
+        """By goal; a multiple of the goal, or an unknown latency, is out of reach."""
         found = {0.0: NetworkLatencyPlugin(latency_config_map=self.latency_config_map)}
         for each in self.strategies.values():
             if goal := each.performance_goals.latency_ms:
@@ -213,7 +215,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
 
     @cached_property
     def rules(self) -> dict[str, tuple[tuple[tuple[Requirement, ...], int], ...]]:
-        """The affinity rules of each namespace, ready to be asked."""
+        """The compiled affinity rules of each namespace."""
         return {
             namespace: tuple(
                 (tuple(_requirement(each) for each in rule.nodes), rule.weight)
@@ -223,12 +225,12 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         }
 
     def wanted(self, namespace: str) -> NamespaceStrategy:
-        """What the pods of a namespace want."""
+        """The configured strategy of a namespace, or else that of any namespace."""
         anywhere = self.strategies.get(ANY_NAMESPACE, NamespaceStrategy())
         return self.strategies.get(namespace, anywhere)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
-        """Take note of where a pod goes, and of how long it waited."""
+        """Record where a pod goes and how long it waited."""
         row = cycle.table.row_of[node.name]
         alone = Nodes.some(cycle.table, [row])
         created = pod.metadata.creation_timestamp
@@ -257,7 +259,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return known, rates, rules, costs, cycle.incoming.nonzero
 
     def _cost_sign(self, cycle: Cycle) -> Hashable:
-        """What costs depend on beside cpu and memory."""
+        """What costs depend on besides cpu and memory."""
         gpus = gpu_resources.requested_gpus(cycle.incoming, cycle.table, self.prices.gpu_names)
         return self._cheapest(cycle), gpus, price_table.price_table(cycle.shared).version
 
@@ -288,13 +290,13 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return self.prices.on_nodes(cycle.incoming, nodes, price_table.price_table(cycle.shared))
 
     def _cheapest(self, cycle: Cycle) -> float:
-        """What the pod costs on the cheapest node of all."""
+        """What the pod costs on the cheapest node."""
         alive = cycle.table.alive[: cycle.table.rows]
         costs = self._costs(cycle, Nodes.all(cycle.table))[alive]
         return max(float(costs.min(initial=math.inf)), _LEAST_COST)
 
     def _safety(self, strategy: Strategy, nodes: Nodes) -> NDArray[np.float64]:
-        """1 where no pod was lost on nodes of the kind, 0 where most were.  float64 (node)"""
+        """1 for kinds of nodes that lost no pod, 0 for the kind that lost most.  float64 (node)"""
         most = max(strategy.loss_rates.values(), default=0.0)
         if not most:
             return np.ones(nodes.count)
@@ -309,7 +311,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return np.clip(1.0 - distances[nodes.rows] / network.max_latency_ms, 0.0, 1.0)
 
     def _kinds(self, nodes: Nodes) -> list[NodeKind]:
-        """What sort of node each is: of which type, and whether it may be taken away."""
+        """The kind of each node: its instance type, and whether it is a spot instance."""
         label = self.prices.instance_type_label
         types = nodes.table.label(label).values.values
         spot = price_list.is_spot(self.prices.spot_labels, nodes)
@@ -320,7 +322,7 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         ]
 
     def strategy(self, cycle: Cycle) -> Strategy:
-        """How pods of the pod's namespace are placed; looked at again every `updateInterval`."""
+        """The strategy of the pod's namespace, renewed every `updateInterval`."""
         memory = learned_strategies(cycle.shared)
         namespace = cycle.pod.namespace
         known = memory.strategies.get(namespace)
@@ -332,12 +334,12 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
 
     @staticmethod
     def in_force(shared: dict[str, Any]) -> dict[str, Strategy]:
-        """What is in force in a profile, by namespace."""
+        """The current strategies of a profile, by namespace."""
         memory: LearnedStrategies | None = shared.get(NAME)
         return dict(memory.strategies) if memory is not None else {}
 
     def _corrected(self, cycle: Cycle, begun: Strategy, memory: LearnedStrategies) -> Strategy:
-        """The strategy that the pattern suggests, corrected by what was learnt from outcomes."""
+        """The strategy of the pattern, corrected by what was learnt from outcomes."""
         namespace, seen = begun.namespace, outcomes.outcomes(cycle.shared)
         learner, why = memory.learner(namespace), begun.why
         if self._is_judged(seen.window(namespace), cycle.now):
@@ -411,14 +413,14 @@ class AdaptiveSchedulingPlugin(Score, Reserve, frozen=True):
         return Strategy(namespace, weight, _WHOLE - weight, goal, f"{why}; {because}", now)
 
     def _told_cpu_weight(self, namespace: str) -> int | None:
-        """What cpu weighs by the namespace's own word; None where it says nothing."""
+        """The configured weight of cpu, or None."""
         given = self.wanted(namespace).resource_weights
         if given is None or not given.cpu + given.memory:
             return None
         return self._bounded(round(_WHOLE * given.cpu / (given.cpu + given.memory)))
 
     def _step(self, wanted: int, before: int) -> int:
-        """One step towards what is wanted, within the bounds of both weights."""
+        """One step towards `wanted`, within the bounds of both weights."""
         return self._bounded(min(max(wanted, before - self.max_step), before + self.max_step))
 
     def _bounded(self, weight: int) -> int:
@@ -444,18 +446,18 @@ def _as_told(told: int | None) -> str:
 
 
 def _cpu_part_of_use(state: ClusterState) -> float:
-    """Cpu's part of what is asked for of the cluster, or in use."""
+    """Cpu's share of what the cluster uses, or of what pods request."""
     both = state.cpu + state.memory
     return state.cpu / both if both else _HALF
 
 
 def _used_share_or_full(nodes: Nodes, resource: str, more: int) -> NDArray[np.float64]:
-    """What would be used of each node, all of it where it has none.  float64 (node)"""
+    """The share of each node that would be used; 1 for a node without it.  float64 (node)"""
     return np.minimum(np.nan_to_num(requested_load.used_share(nodes, resource, more), nan=1.0), 1.0)
 
 
 def _by_resources(strategy: Strategy, cycle: Cycle, nodes: Nodes) -> NDArray[np.float64]:
-    """The part left over or, as far as pods are packed, the part in use.  float64 (node)"""
+    """The share left over, blended with the share in use as far as packed.  float64 (node)"""
     cpu, memory = cycle.incoming.nonzero
     used = strategy.cpu_weight * _used_share_or_full(nodes, "cpu", cpu)
     used += strategy.memory_weight * _used_share_or_full(nodes, "memory", memory)

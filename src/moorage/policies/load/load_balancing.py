@@ -1,4 +1,4 @@
-"""LoadBalancingPlugin: the less a node's busiest resource is requested, the higher the score."""
+"""LoadBalancingPlugin: the less a node's most requested resource is used, the better its score."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -19,11 +19,11 @@ from moorage.policies.load import requested_load
 
 
 class LoadBalancingPlugin(Score, frozen=True):
-    """100 less the load in percent that the node's busiest resource would have with the pod.
+    """100 less the percentage of the node's most requested resource, with the pod on the node.
 
-    A resource is as busy as the requests for it; `resources` (cpu, memory and the number of pods)
-    are looked at. Where kube-scheduler's LeastAllocated takes the mean, so that idle cpu makes up
-    for full memory, here the fullest decides.
+    Usage is the sum of requests. `resources` lists the resources that count: cpu, memory and the
+    number of pods. kube-scheduler's LeastAllocated takes the mean, so that idle cpu makes up for
+    full memory. Here the fullest resource decides.
     """
 
     resources: tuple[str, ...] = ("cpu", "memory", requested_load.PODS)

@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 
 
 class MeasuredLoad(NamedTuple):
-    """The part of a resource that is in use, and how much that is to be trusted.  (node)"""
+    """The share of a resource in use, and how far the measurement is trusted.  (node)"""
 
     measured: Floats
     trust: Floats
@@ -41,14 +41,13 @@ class MeasuredLoad(NamedTuple):
 class LowCpuScheduler(Filter, Score, frozen=True):
     """A node scores 100 less the percentage of it that is in use: (1 - usage) * 100.
 
-    Usage is measured (see `policies.telemetry.node_measurements`), plus what pods ask for that came
-    since. It is the mean of cpu and memory by `cpuWeight` and `memoryWeight`; with
-    `memoryWeight: 0`, that of cpu alone. A measurement is trusted for `freshFor` (1m), then less
-    and less, and after `staleAfter` (5m) not at all; what it lacks in trust, the requests of the
-    node's pods make up
-    for. One without a time is always fresh. As a filter, nodes that use more than `cpuThreshold`
-    (0.8) or `memoryThreshold` (0.8) are refused; one without a measurement that is trusted is not.
-    `metricProvider` says who measures: metrics.k8s.io unless told otherwise.
+    Usage is the measured usage (`policies.telemetry.node_measurements`) plus the requests of pods
+    that arrived since. It is the mean of cpu and memory, weighted by `cpuWeight` and
+    `memoryWeight`; with `memoryWeight: 0`, that of cpu alone. A measurement is fully trusted for
+    `freshFor` (1m), then less and less, and after `staleAfter` (5m) not at all. The requests of the
+    node's pods count for the rest. A measurement without a time is always fresh. The filter refuses
+    nodes that use more than `cpuThreshold` (0.8) or `memoryThreshold` (0.8), unless no measurement
+    is trusted. `metricProvider` names the source, by default metrics.k8s.io.
     """
 
     cpu_threshold: Share = 0.8
@@ -77,7 +76,7 @@ class LowCpuScheduler(Filter, Score, frozen=True):
         return () if nobody else (UsageSource(self.metric_provider),)
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
-        """Codes are sets of bits."""
+        """Codes are sets of bits, one for each reason."""
         thresholds = {CPU: self.cpu_threshold, MEMORY: self.memory_threshold}
         for resource, load in self.loads(cycle, nodes).items():
             beyond = (load.trust > 0) & (load.measured > thresholds[resource])
@@ -103,7 +102,7 @@ class LowCpuScheduler(Filter, Score, frozen=True):
         return EventHint(node), EventHint(gone), EventHint(MEASURED)
 
     def loads(self, cycle: Cycle, nodes: Nodes) -> dict[int, MeasuredLoad]:
-        """How much of cpu and of memory each node uses."""
+        """The share of cpu and of memory that each node uses."""
         columns = node_measurements.usage_columns(cycle.table, cycle.shared)
         undated = cycle.now - self.fresh_for.seconds
         at = np.where(np.isnan(columns.at), undated, columns.at)

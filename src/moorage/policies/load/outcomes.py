@@ -1,10 +1,11 @@
-"""What became of pods, by namespace: attempts, waiting, cost, latency, and those that were lost.
+"""Outcomes of pods by namespace: attempts, waiting, cost, latency, and losses.
 
 A pod is lost when its kubelet rejects it, when it fails or is evicted, and each time one of its
-containers starts anew. An API server that is asked for unfinished pods shows one that has failed as
-deleted, and as it was before: a pod whose controller never lets it finish, and that vanishes
-without having been told to go, was lost. Only pods that were noted when they were placed count, and
-a loss counts where the pod was placed: in the window, and so against the strategy, that placed it.
+containers restarts. An API server that is asked for unfinished pods reports a failed pod as
+deleted, with its last unfinished state. So a pod that disappears without having been deleted counts
+as lost if its controller never lets it finish. Only pods that were recorded when they were placed
+count. A loss counts in the window in which the pod was placed, and so against the strategy that
+placed it.
 """
 
 import math
@@ -15,21 +16,21 @@ from typing import Any, Final, NamedTuple
 from moorage.api.pod import Pod
 
 OUTCOMES: Final = "outcomes"
-"""Where a profile keeps its `Outcomes`, in what plugins share."""
+"""The key of a profile's `Outcomes` in the state that its plugins share."""
 
 _REMEMBERED_PODS: Final = 50_000
 _FADES: Final = 0.9
-"""What remains of a kind's past, each time its namespace is judged."""
+"""The counts of each kind of node are multiplied by this when the namespace is judged."""
 _DISRUPTED: Final = "DisruptionTarget"
 _PREEMPTED: Final = "PreemptionByScheduler"
 _NEVER_FINISH: Final = ("ReplicaSet", "StatefulSet", "DaemonSet", "ReplicationController")
 
 NodeKind = Hashable
-"""Nodes that are alike, such as the spot instances of one type."""
+"""A key for nodes that are alike, such as the spot instances of one type."""
 
 
 class Window:
-    """What became of the pods that were placed since a namespace was last judged."""
+    """The outcomes of the pods that were placed since a namespace was last judged."""
 
     __slots__ = (
         "attempts",
@@ -50,7 +51,7 @@ class Window:
 
     @property
     def success_rate(self) -> float:
-        """The part of the attempts that placed a pod."""
+        """The share of attempts that placed a pod."""
         return self.placed / self.attempts if self.attempts else math.nan
 
     @property
@@ -59,12 +60,12 @@ class Window:
 
     @property
     def loss_rate(self) -> float:
-        """How often pods were lost, for each that was placed."""
+        """Losses per placed pod."""
         return self.lost / self.placed if self.placed else math.nan
 
     @property
     def pod_cost(self) -> float:
-        """What a pod costs per hour, on the mean."""
+        """The mean cost of a pod per hour."""
         return self.cost / self.priced if self.priced else math.nan
 
     @property
@@ -82,7 +83,7 @@ class _Placed(NamedTuple):
 
 
 class Outcomes:
-    """Everything that became of pods; `see` hears of every change of a pod."""
+    """The outcomes of all pods; `see` gets every change of a pod."""
 
     def __init__(self) -> None:
         self._windows: dict[str, Window] = {}
@@ -90,7 +91,7 @@ class Outcomes:
         self._kinds: dict[str, dict[NodeKind, list[float]]] = {}
 
     def attempted(self, namespace: str) -> None:
-        """An attempt at a pod of the namespace has ended, however it did."""
+        """An attempt at a pod of the namespace has ended, with any result."""
         self.window(namespace).attempts += 1
 
     def placed(
@@ -103,7 +104,7 @@ class Outcomes:
         cost: float,
         latency: float = math.nan,
     ) -> None:
-        """A pod was placed, on a node of this kind."""
+        """A pod was placed on a node of this kind."""
         window = self.window(pod.namespace)
         window.since = min(window.since, now)
         found = _Placed(pod.namespace, kind, window, max(waited, 0.0), cost, latency)
@@ -113,7 +114,7 @@ class Outcomes:
             self._placed.popitem(last=False)
 
     def taken_back(self, pod: Pod) -> None:
-        """A pod that was placed is not bound after all."""
+        """A placed pod was not bound after all."""
         found = self._placed.pop(pod.uid, None)
         if found is not None:
             self._count_placed(found, -1)
@@ -132,7 +133,7 @@ class Outcomes:
         tally[0] = max(tally[0] + sign, 0.0)
 
     def see(self, old: Pod | None, new: Pod | None) -> None:
-        """Hear of a change of a pod."""
+        """Count the losses in a change of a pod."""
         if new is not None:
             self._count(self._placed.get(new.uid), count_losses(old, new))
         elif old is not None:
@@ -144,19 +145,19 @@ class Outcomes:
             self._tally(found.namespace, found.kind)[1] += losses
 
     def window(self, namespace: str) -> Window:
-        """What became of the pods that were placed since the namespace was last judged."""
+        """The outcomes of the pods that were placed since the namespace was last judged."""
         return self._windows.setdefault(namespace, Window())
 
     def close_window(self, namespace: str) -> None:
-        """Judge anew from now on; what is known of kinds of nodes fades a little."""
+        """Start a new window; older counts by kind of node fade a little."""
         self._windows[namespace] = Window()
         for tally in self._kinds.get(namespace, {}).values():
             tally[0] *= _FADES
             tally[1] *= _FADES
 
     def loss_rates(self, namespace: str) -> dict[NodeKind, float]:
-        """How often pods of a namespace were lost, by kind of node; one loss in two to begin with
-        would be rash, so each kind begins with one pod that was not lost."""
+        """Losses per placed pod of a namespace, by kind of node. Each kind counts one more pod,
+        without a loss, so that its first loss does not weigh too much."""
         kinds = self._kinds.get(namespace, {})
         return {kind: lost / (placed + 1.0) for kind, (placed, lost) in kinds.items()}
 
@@ -165,13 +166,13 @@ class Outcomes:
 
 
 def outcomes(shared: dict[str, Any]) -> Outcomes:
-    """The outcomes of a profile, made when they are first asked for."""
+    """The outcomes of a profile, created on first use."""
     found: Outcomes = shared.setdefault(OUTCOMES, Outcomes())
     return found
 
 
 def count_losses(old: Pod | None, new: Pod) -> int:
-    """How often a pod was lost by a change of it."""
+    """How many losses a change of a pod shows."""
     failed = new.status.phase == "Failed" and (old is None or old.status.phase != "Failed")
     evicted = _is_disrupted(new) and (old is None or not _is_disrupted(old))
     again = _restarts(new) - (0 if old is None else _restarts(old))
@@ -179,8 +180,8 @@ def count_losses(old: Pod | None, new: Pod) -> int:
 
 
 def was_evicted(old: Pod | None, new: Pod | None) -> bool:
-    """Whether a pod was stopped before its work was done, by a change of it, and not for another
-    pod: who preempts answers for that."""
+    """Whether a change shows that a pod was stopped before it finished. Preemption does not count:
+    it reports its victims itself."""
     if new is None:
         return old is not None and has_vanished(old)
     if any(each.type == _DISRUPTED and each.reason == _PREEMPTED for each in new.status.conditions):
@@ -190,7 +191,7 @@ def was_evicted(old: Pod | None, new: Pod | None) -> bool:
 
 
 def has_vanished(old: Pod) -> bool:
-    """Whether a pod that is gone was neither told to go nor able to finish."""
+    """Whether a deleted pod was neither asked to terminate nor able to finish."""
     owner = old.owner
     serves = owner is not None and owner.kind in _NEVER_FINISH
     return serves and not old.is_terminating and not old.is_terminal and not _is_disrupted(old)

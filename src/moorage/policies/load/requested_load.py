@@ -1,6 +1,6 @@
-"""The share of a node's resources that pods request, with a further pod on it.
+"""The share of a node's resources that pods request, with one more pod on it.
 
-As in kube-scheduler's scoring, a pod that asks for no cpu or memory counts as using a little.
+As in kube-scheduler's scoring, a pod without requests for cpu or memory counts with small defaults.
 `storage` is short for `ephemeral-storage`; `pods` is the number of pods.
 """
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 def pod_request(pod: PodInfo, table: NodeTable, resource: str) -> int:
-    """What a pod adds to the load of a node."""
+    """How much a pod adds to the load of a node."""
     if resource == PODS:
         return 1
     index = resource_index(table, resource)
@@ -30,7 +30,7 @@ def pod_request(pod: PodInfo, table: NodeTable, resource: str) -> int:
 
 
 def used_share(nodes: Nodes, resource: str, more: int = 0) -> Floats:
-    """The used part of each node with `more` on top; NaN where it has none.  float64 (node)"""
+    """The used share of each node, with `more` added; NaN if it has none.  float64 (node)"""
     if resource == PODS:
         return _divided(nodes.pod_count + more, nodes.allowed_pods)
     index = resource_index(nodes.table, resource)
@@ -41,7 +41,7 @@ def used_share(nodes: Nodes, resource: str, more: int = 0) -> Floats:
 
 
 def resource_index(table: NodeTable, resource: str) -> int | None:
-    """The index of a resource, or None where nothing has ever named it."""
+    """The index of a resource, or None if no object has named it."""
     return table.resources.find(_ALIASES.get(resource, resource))
 
 

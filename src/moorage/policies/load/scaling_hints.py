@@ -1,11 +1,11 @@
-"""What an autoscaler should add: for pods without room, a node type that exists, near their data.
+"""Which nodes an autoscaler should add: for pods without room, an existing type, near their data.
 
-1. A pod waits for room where no node has enough of every resource free for it.
-2. Its data is where its bound volumes are; or else where its node selector or required node
+1. A pod lacks room if no node has enough of every resource free for it.
+2. Its data is where its bound volumes are, or else where its node selector or required node
    affinity holds it, if that is one zone.
-3. The smallest type of node that would hold it, empty, is proposed: one that is in that zone
-   already, or else any. Where no type would, so much of it is told as is asked for.
-4. Of each type so many nodes are needed as hold what all its pods ask for together.
+3. The hint proposes the smallest node type that would hold the pod on an empty node: one that is in
+   that zone already, or else any. If no type is large enough, the hint names the amounts instead.
+4. Of each type, as many nodes are needed as hold the total requests of its pods.
 """
 
 import math
@@ -26,15 +26,15 @@ from moorage.cache.table import NodeTable
 from moorage.policies.business.price_list import INSTANCE_TYPE_LABEL
 
 NO_TYPE: Final = ""
-"""No node that exists is large enough."""
+"""No existing node type is large enough."""
 
 Amounts = dict[int, int]
 
 
 class ScalingHint(NamedTuple):
-    """A node to add: of which type and where, and that in words.
+    """A node to add: its type and zone, and a sentence for both.
 
-    `fits` tells whether there are such nodes; nodes without a label for their type have none, too.
+    `fits` tells whether such a node type exists; the type of unlabelled nodes is "", too.
     """
 
     instance_type: str
@@ -44,7 +44,7 @@ class ScalingHint(NamedTuple):
 
 
 class NodeShape(NamedTuple):
-    """The largest node of a type, and the zones where there are some."""
+    """The largest amounts of a node type, and the zones that have nodes of it."""
 
     instance_type: str
     offered: Amounts
@@ -52,7 +52,7 @@ class NodeShape(NamedTuple):
 
 
 def lacks_room(pod: PodInfo, table: NodeTable) -> bool:
-    """Whether no node has enough of everything free."""
+    """Whether no node has enough of every resource free."""
     fits = table.alive[: table.rows].copy()
     for index, amount in pod.requests:
         if amount and index < len(table.free):
@@ -63,7 +63,7 @@ def lacks_room(pod: PodInfo, table: NodeTable) -> bool:
 
 
 def scaling_hint(cache: Cache, pod: PodInfo, shapes: Iterable[NodeShape]) -> ScalingHint:
-    """The node that would take the pod."""
+    """The node to add for the pod."""
     zone, why = zone_of_data(cache, pod.pod)
     asked = {index: amount for index, amount in pod.requests if amount}
     fitting = [shape for shape in shapes if _holds(shape, asked)]
@@ -81,7 +81,7 @@ def scaling_hint(cache: Cache, pod: PodInfo, shapes: Iterable[NodeShape]) -> Sca
 def nodes_to_add(
     cache: Cache, waiting: Iterable[PodInfo], shapes: Iterable[NodeShape]
 ) -> dict[tuple[str, str], int]:
-    """How many nodes of which type, and where; of no type at all, one for each pod."""
+    """The number of nodes by type and zone; without a fitting type, one node per pod."""
     known = {shape.instance_type: shape for shape in shapes}
     asked: dict[tuple[str, str], Amounts] = defaultdict(lambda: defaultdict(int))
     found: dict[tuple[str, str], int] = defaultdict(int)
@@ -99,7 +99,7 @@ def nodes_to_add(
 
 
 def node_shapes(table: NodeTable) -> list[NodeShape]:
-    """Every type of node there is."""
+    """Every node type in the cluster."""
     rows: dict[str, list[int]] = defaultdict(list)
     zones: dict[str, set[str]] = defaultdict(set)
     for row, node in enumerate(table.nodes):
@@ -124,7 +124,7 @@ def _most_offered(table: NodeTable, rows: list[int]) -> Amounts:
 
 
 def zone_of_data(cache: Cache, pod: Pod) -> tuple[str, str]:
-    """The one zone that a pod is held to, and by what; nothing where there is none or several."""
+    """The one zone of a pod's data, and what holds it there; empty if there is no such zone."""
     for claim in _claims(pod):
         found = cache.objects.get(PersistentVolumeClaim, claim, pod.namespace)
         volume = found and cache.objects.get(PersistentVolume, found.spec.volume_name)
@@ -149,7 +149,7 @@ def _claims(pod: Pod) -> Iterator[str]:
 
 
 def _only_zone(selector: NodeSelector | None) -> str:
-    """The zone that every term asks for, if it is one."""
+    """The zone that all terms require, if it is a single one."""
     if selector is None:
         return ""
     by_term = [
@@ -166,14 +166,14 @@ def _holds(shape: NodeShape, asked: Amounts) -> bool:
 
 
 def _size(shape: NodeShape) -> tuple[int, ...]:
-    """Nodes without devices first, then by cores and memory."""
+    """The sort key: nodes without devices first, then by cores and memory."""
     extended = (index for index, amount in shape.offered.items() if amount)
     devices = sum(index >= len(BASE_RESOURCES) for index in extended)
     return devices, shape.offered.get(CPU, 0), shape.offered.get(MEMORY, 0)
 
 
 def _count(shape: NodeShape, asked: Amounts) -> int:
-    """How many nodes of a shape offer all of it, at least one."""
+    """How many nodes of a shape hold all of `asked`, at least one."""
     parts = [asked[index] / amount for index, amount in shape.offered.items() if amount]
     return max(math.ceil(max(parts, default=0)), 1)
 

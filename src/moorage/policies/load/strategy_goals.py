@@ -1,8 +1,8 @@
-"""What a namespace wants of its placements, and how far what it got is from that.
+"""The goals of a namespace, and how far the measured values miss them.
 
-A shortfall is 0 where a goal is met, grows with the distance to it and stays below 1. A goal that
-nothing was measured for has none. Rates of a few pods are rough: the noise of a shortfall is what
-one standard error more would add to it.
+A shortfall is 0 if the goal is met. It grows with the distance to the goal and stays below 1. A
+goal without a measurement has no shortfall. Rates of a few pods are rough: the noise of a shortfall
+is what one standard error more would add to it.
 """
 
 import math
@@ -21,22 +21,22 @@ LATENCY: Final = "latency"
 UTILISATION: Final = "utilisation"
 
 _LEAST: Final = 0.01
-"""Below so much a rate is as good as none."""
+"""Relative distances are computed as if a goal were at least this."""
 
 
 class AffinityRule(ConfigStruct, frozen=True):
-    """Nodes that are preferred, and how much."""
+    """Preferred nodes, and the weight of the preference."""
 
     nodes: tuple[NodeSelectorRequirement, ...]
     weight: Percent = 50
 
 
 class PerformanceGoals(ConfigStruct, frozen=True):
-    """What is to be reached; nothing given, nothing asked for.
+    """The goals; None sets no goal.
 
-    The part of attempts that succeed; seconds until pods are placed; how often a placed pod may be
-    lost (rejected, evicted, failed or restarted); milliseconds to whom pods talk; the part of the
-    cluster that is to be used.
+    The share of attempts that succeed; seconds until pods are placed; losses per placed pod
+    (rejected, evicted, failed or restarted); milliseconds to the pods that pods talk to; the used
+    share of the cluster.
     """
 
     success_rate: Share | None = None
@@ -47,20 +47,20 @@ class PerformanceGoals(ConfigStruct, frozen=True):
 
 
 class CostConstraints(ConfigStruct, frozen=True):
-    """The most that a pod may cost per hour, on the mean."""
+    """The most that a pod may cost per hour, in the mean."""
 
     pod_hour: Amount | None = None
 
 
 class CpuAndMemory(ConfigStruct, frozen=True):
-    """What both weigh, to begin with."""
+    """The weights of cpu and memory."""
 
     cpu: Percent = 0
     memory: Percent = 0
 
 
 class NamespaceStrategy(ConfigStruct, frozen=True):
-    """What the pods of a namespace want, beside what they ask for."""
+    """The goals, weights and rules for the pods of a namespace."""
 
     resource_weights: CpuAndMemory | None = None
     affinity_rules: tuple[AffinityRule, ...] = ()
@@ -69,7 +69,7 @@ class NamespaceStrategy(ConfigStruct, frozen=True):
 
 
 class Shortfall(NamedTuple):
-    """How far a goal is missed, and that in words."""
+    """How far a goal is missed, as a number and in words."""
 
     goal: str
     amount: float
@@ -78,7 +78,7 @@ class Shortfall(NamedTuple):
 
 
 def shortfalls(wanted: NamespaceStrategy, got: Window, utilisation: float) -> list[Shortfall]:
-    """Every goal that something was measured for, the farthest from its goal first."""
+    """The shortfalls of all goals with a measurement, the largest first."""
     goals = wanted.performance_goals
     found = [
         *_at_least(SUCCESS, "attempts that succeed", got.success_rate, goals.success_rate),
@@ -98,12 +98,12 @@ def shortfalls(wanted: NamespaceStrategy, got: Window, utilisation: float) -> li
 
 
 def regret(found: list[Shortfall]) -> float:
-    """The mean shortfall; 0 where every goal is met."""
+    """The mean shortfall; 0 if every goal is met."""
     return sum(each.amount for each in found) / len(found) if found else 0.0
 
 
 def noise(found: list[Shortfall]) -> float:
-    """How far the regret may be off."""
+    """The mean noise: how far the regret may be off."""
     return sum(each.noise for each in found) / len(found) if found else 0.0
 
 

@@ -1,16 +1,16 @@
 """Learns a namespace's strategy from outcomes: one bounded step at a time, taken back if it hurts.
 
-1. Every goal met: nothing moves.
-2. Else the goal that is missed by most is looked at, and the first step that may help it is tried:
-   one setting moves by one step within its bounds.
-3. After the next window that is long enough, the regret (the mean shortfall of all goals) is
-   compared with what it was before the step:
-   - higher by more than `TOLERANCE` and what few pods may be off by: the step is taken back, and
-     not tried again for `REST` windows, twice as long each time it fails;
-   - otherwise it stays, and the next step is looked for.
+1. If every goal is met, nothing changes.
+2. Otherwise the goal with the largest shortfall comes first: the first step that may help it is
+   tried. A step moves one setting once, within its bounds.
+3. After the next sufficiently long window, the regret (the mean shortfall of all goals) is compared
+   with the regret before the step:
+   - If it rose by more than `TOLERANCE` and the noise of small numbers, the step is taken back. It
+     is not tried again for `REST` windows, twice as long each time it fails.
+   - Otherwise it stays, and the next step is sought.
 
-So a strategy never moves by more than one step per window, never leaves its bounds, and every
-change has a sentence that says why.
+So a strategy moves by at most one step per window and never leaves its bounds. Every change has a
+sentence that tells why.
 """
 
 from typing import Final
@@ -26,11 +26,11 @@ _LONGEST_REST: Final = 64
 _REASONS: Final = 20
 
 Step = tuple[str, int]
-"""A setting, and whether it goes up or down."""
+"""A setting, and the direction: 1 up, -1 down."""
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """A number that is learnt: its bounds and its step."""
+    """A learnt number: its bounds and its step."""
 
     least: int
     most: int
@@ -50,8 +50,8 @@ SETTINGS: Final = {
     PACKING: Setting(-100, 100, 25),
     CPU: Setting(-30, 30, 10),
 }
-"""What cheapness, safety and nearness count, resources counting 100; how much more pods are packed
-than their pattern says; how much more cpu weighs than it says."""
+"""The weights of cost, safety and nearness, where resources weigh 100; and what is added to the
+pattern's packing and to its weight of cpu."""
 
 HELPS: Final[dict[str, tuple[Step, ...]]] = {
     strategy_goals.COST: ((COST, 1), (PACKING, 1)),
@@ -65,7 +65,7 @@ HELPS: Final[dict[str, tuple[Step, ...]]] = {
 
 
 class Trial(msgspec.Struct):
-    """A step that has yet to prove itself."""
+    """A step on trial, with the regret and noise before it."""
 
     setting: str
     direction: int
@@ -75,7 +75,7 @@ class Trial(msgspec.Struct):
 
 
 class Learner(msgspec.Struct):
-    """What was learnt for one namespace; as plain values it is its own memory."""
+    """What was learnt for one namespace; `stateConfigMap` stores it as it is."""
 
     values: dict[str, int] = msgspec.field(default_factory=dict)
     trial: Trial | None = None
@@ -88,14 +88,14 @@ class Learner(msgspec.Struct):
         return self.values.get(setting, 0)
 
     def judge(self, found: list[Shortfall]) -> str:
-        """Learn from one window; the sentence that says what was done, and why."""
+        """Learn from one window; returns the sentence that tells what was done, and why."""
         self.windows += 1
         sentence = self._take_back(found) or self._move(found)
         self.reasons = [*self.reasons, sentence][-_REASONS:]
         return sentence
 
     def _take_back(self, found: list[Shortfall]) -> str:
-        """Undo the step on trial if things are worse than before it."""
+        """Undo the step on trial if the regret rose."""
         trial, self.trial = self.trial, None
         if trial is None:
             return ""

@@ -1,9 +1,10 @@
-"""Pods that came to a node after its last measurement, and so are missing from it.
+"""Pods that came to a node after its last measurement, so that the measurement lacks them.
 
-1. A pod arrives when the log first shows it there: at that moment, or when it started if it says
-   when. A pod that was there before anyone looked, and does not say, has been there all along.
-2. It counts until the node is measured after that, or for as long as measurements are believed.
-3. A pod that leaves and comes back (an update, a trial that is rolled back) has not arrived anew.
+1. A pod arrives when the log first shows it on a node. If its status has a start time, that counts
+   instead. A pod that was there before the first look, without a start time, counts as measured.
+2. It counts until the node is measured after its arrival, or until a measurement from then would no
+   longer be believed.
+3. A pod that leaves and returns (an update, a trial that is rolled back) keeps its arrival time.
 """
 
 import math
@@ -30,7 +31,7 @@ class Arrival(NamedTuple):
 
 
 class UnmeasuredPods:
-    """What pods that arrived lately add to the load.  load: float64 (cpu memory, row)"""
+    """The load of pods that arrived since the measurement.  load: float64 (cpu memory, row)"""
 
     def __init__(self) -> None:
         self.load: Floats = np.zeros((2, 0))
@@ -40,7 +41,7 @@ class UnmeasuredPods:
         self._pods: Follower[PodChange] = Follower()
 
     def since(self, cache: Cache, measured: Floats, now: float) -> Floats:
-        """The load of pods that arrived after `measured` (row), which is kept up to date."""
+        """The load of pods that arrived after `measured` (row). Later calls update the array."""
         table = cache.table
         self._grow(len(table.alive))
         changes = self._pods.missed(table.pod_log)
@@ -70,7 +71,7 @@ class UnmeasuredPods:
             self._measure(row)
 
     def _forget(self, row: int, measured: float) -> None:
-        """Drop the arrivals that a measurement shows."""
+        """Drop the arrivals that a measurement includes."""
         recent = self._recent[row]
         for uid in [uid for uid, arrival in recent.items() if arrival.at < measured]:
             del recent[uid]

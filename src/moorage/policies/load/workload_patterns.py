@@ -14,11 +14,11 @@ BALANCED: Final = "balanced"
 CPU_HEAVY: Final = "cpu-heavy"
 MEMORY_HEAVY: Final = "memory-heavy"
 _HEAVY: Final = 0.6
-"""A resource of which pods ask for so much more than of the other makes them heavy in it."""
+"""Pods whose requests have at least this share of one resource are heavy in it."""
 
 
 class WorkloadPattern(NamedTuple):
-    """What pods are like: how many, cpu's part of what they ask for, the part that are jobs'."""
+    """The pods of a namespace: their number, cpu's share of requests, the share of Jobs' pods."""
 
     pods: int
     cpu: float
@@ -32,7 +32,7 @@ class WorkloadPattern(NamedTuple):
 
 
 class ClusterState(NamedTuple):
-    """The parts of all cpu and of all memory that are asked for, or in use where that is known."""
+    """The shares of all cpu and all memory that are in use, or else requested."""
 
     cpu: float
     memory: float
@@ -47,14 +47,14 @@ class NamespaceTotals:
 
 
 class WorkloadPatterns:
-    """What the pods on the nodes of a table ask for, by namespace."""
+    """The requests of the pods on a table's nodes, by namespace."""
 
     def __init__(self) -> None:
         self._tallies: dict[str, NamespaceTotals] = {}
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
-        """Count the pods that came and went; a trial's come and go again."""
+        """Count the pods that came and left, those of trials included."""
         changes = self._pods.missed(table.pod_log)
         if changes is None:
             self._tallies.clear()
@@ -66,7 +66,7 @@ class WorkloadPatterns:
         return (name for name, tally in self._tallies.items() if tally.pods)
 
     def pattern(self, namespace: str, table: NodeTable) -> WorkloadPattern | None:
-        """What the pods of a namespace are like, measured by what the cluster offers."""
+        """The pattern of a namespace's pods, relative to what the cluster offers."""
         tally = self._tallies.get(namespace)
         if tally is None or not tally.pods:
             return None
@@ -86,7 +86,7 @@ class WorkloadPatterns:
 
 
 def cluster_state(table: NodeTable, measured: UsageColumns, since: float) -> ClusterState:
-    """How full the cluster is: by what most of its nodes used lately, or by requests."""
+    """How full the cluster is: by recent usage of at least half of its nodes, or by requests."""
     rows = slice(0, table.rows)
     alive = table.alive[rows]
     usage = np.stack((measured.cpu[rows], measured.memory[rows]))

@@ -4,6 +4,6 @@
     metric_sources        where measurements come from: providers as plugin arguments
     node_measurements     the last measurement of each node: cpu and memory in use
 
-Law of the package: it keeps what feeds hand over, with its time; it reads no clock and asks
-nobody.
+Law of the package: it keeps what feeds write, with the time of each measurement. It reads no clock
+and asks no server.
 """

@@ -1,8 +1,8 @@
-"""Network latency between zones and nodes: from the configured table, and as measured since.
+"""Network latency between zones and nodes: from the configured table, and as measured.
 
-A place is a value of the topology label (a zone) or a node. A latency that is known one way holds
-for the way back too, unless that is known itself. What was measured goes before the table for as
-long as it is fresh; feeds record it in the store of the profile:
+A place is a value of the topology label (a zone) or a node. A latency known in one direction holds
+for the other too, unless that is known itself. A measurement takes precedence over the table while
+it is fresh. Feeds record measurements in the store of the profile:
 
     latencies.store(profile.shared).record("zone-a", "zone-b", 3.2, at=clock.now())
 """
@@ -20,43 +20,43 @@ LATENCY_STORE: Final = "latencies"
 
 Floats = NDArray[np.float64]
 LatencyTable = Mapping[str, Mapping[str, float]]
-"""Milliseconds by where from and where to."""
+"""Milliseconds by start and end."""
 
 
 class LatencyStore:
-    """Latencies as measured: the last one of each pair, with its time."""
+    """The last measured latency of each pair, with its time."""
 
     def __init__(self) -> None:
         self.version = 0
         self._measured: dict[tuple[str, str], tuple[float, float]] = {}
 
     def record(self, start: str, end: str, milliseconds: float, at: float) -> None:
-        """Take note of a measurement."""
+        """Record a measurement."""
         self._measured[start, end] = (milliseconds, at)
         self.version += 1
 
     @property
     def measured(self) -> Mapping[tuple[str, str], tuple[float, float]]:
-        """Milliseconds, and when they were measured, by where from and where to."""
+        """Milliseconds and the time of measurement, by start and end."""
         return self._measured
 
     def fresh(self, since: float) -> dict[tuple[str, str], float]:
-        """What was measured since then."""
+        """The milliseconds that were measured since then."""
         return {pair: ms for pair, (ms, at) in self._measured.items() if at >= since}
 
     def oldest(self, since: float) -> float:
-        """When the oldest of those was measured."""
+        """The time of the oldest measurement since then."""
         return min((at for _, at in self._measured.values() if at >= since), default=math.inf)
 
 
 def latency_store(shared: dict[str, Any]) -> LatencyStore:
-    """The store of a profile, made when it is first asked for."""
+    """The store of a profile, created on first use."""
     found: LatencyStore = shared.setdefault(LATENCY_STORE, LatencyStore())
     return found
 
 
 class NodePairs(NamedTuple):
-    """Latencies between nodes that are known one by one.  rows: intp (pair), ms: float64 (pair)"""
+    """Latencies between single pairs of nodes.  rows: intp (pair), ms: float64 (pair)"""
 
     start: NDArray[np.intp]
     end: NDArray[np.intp]
@@ -88,7 +88,7 @@ class LatencyMatrix:
 
 
 class LatencyMatrixCache:
-    """The chart in force, drawn anew when nodes, measurements or their freshness change."""
+    """The current matrix, rebuilt when nodes, measurements or their freshness change."""
 
     def __init__(self, table: LatencyTable, label: str, believed_seconds: float) -> None:
         self._known = dict(_pairs(table))

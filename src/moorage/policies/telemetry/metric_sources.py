@@ -4,8 +4,8 @@
         def sources(self) -> tuple[Source, ...]:
             return (UsageSource(UsageProvider()),)
 
-What is read goes to the stores of the plugin's profile. Equal sources are read once, however many
-plugins and profiles list them.
+Feeds write what they read to the stores of the plugin's profile. Equal sources are read once,
+however many plugins and profiles list them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -27,10 +27,10 @@ POWER_QUERY: Final = "sum by (instance) (rate(node_rapl_package_joules_total[2m]
 
 
 class Prometheus(ConfigStruct, frozen=True):
-    """How to ask a Prometheus server, and whose each answer is.
+    """How to query a Prometheus server, and which node each sample belongs to.
 
-    The label `nodeLabel` of an answer names a node: by its name, or by one of its addresses, with a
-    port or without.
+    The label `nodeLabel` of a sample names a node: by its name, or by one of its addresses, with or
+    without a port.
     """
 
     address: str = ""
@@ -43,9 +43,9 @@ class Prometheus(ConfigStruct, frozen=True):
 
 
 class UsageProvider(Prometheus, frozen=True):
-    """Who measures what nodes use: metrics.k8s.io, Prometheus, or nobody.
+    """The source of node usage: metrics.k8s.io, Prometheus, or none.
 
-    Of Prometheus, `cpuQuery` asks for cores and `memoryQuery` for bytes, one answer per node.
+    For Prometheus, `cpuQuery` returns cores and `memoryQuery` bytes, one sample per node.
     """
 
     type: Literal["KubernetesMetricsServer", "Prometheus", "None"] = KUBERNETES
@@ -54,10 +54,9 @@ class UsageProvider(Prometheus, frozen=True):
 
 
 class EnergyProvider(Prometheus, frozen=True):
-    """Who measures how hot nodes are and what they draw: Prometheus, or nobody.
+    """The source of node temperature and power: Prometheus, or none.
 
-    `temperatureQuery` asks for degrees Celsius and `powerQuery` for watts; an empty one asks for
-    nothing.
+    `temperatureQuery` returns degrees Celsius and `powerQuery` watts. An empty query is not asked.
     """
 
     type: Literal["Prometheus", "None"] = NO_PROVIDER
@@ -66,7 +65,7 @@ class EnergyProvider(Prometheus, frozen=True):
 
 
 def provider_faults(args: dict[str, Any], *queries: str) -> Iterator[str]:
-    """What is wrong with a provider among arguments, each line with its place."""
+    """The faults of a provider among the arguments, each with its path."""
     given = args["metricProvider"]
     if given["type"] == PROMETHEUS:
         if not given["address"].startswith(("http://", "https://")):
@@ -87,23 +86,23 @@ def _not_positive(given: dict[str, Any], names: Iterable[str]) -> Iterator[str]:
 
 
 class Source(Protocol):
-    """Something to read now and again; equal sources are the same one."""
+    """Something to read periodically; equal sources are the same one."""
 
     @property
     def name(self) -> str:
-        """The source in logs and metrics."""
+        """The name of the source in logs and metrics."""
         ...
 
     @property
     def seconds(self) -> float:
-        """How often to read it."""
+        """How often to read it, in seconds."""
         ...
 
     def __hash__(self) -> int: ...
 
 
 class UsageSource(msgspec.Struct, frozen=True):
-    """What nodes use; goes to `metrics.store`."""
+    """Node usage; written to the store that `usage_store` finds."""
 
     provider: UsageProvider
 
@@ -118,7 +117,7 @@ class UsageSource(msgspec.Struct, frozen=True):
 
 
 class EnergySource(msgspec.Struct, frozen=True):
-    """How hot nodes are, and what they draw; goes to `energies.store`."""
+    """Node temperature and power; written to the store that `energy_store` finds."""
 
     provider: EnergyProvider
 
@@ -132,7 +131,7 @@ class EnergySource(msgspec.Struct, frozen=True):
 
 
 class LatencyConfigMap(msgspec.Struct, frozen=True):
-    """Latencies in a ConfigMap, each believed for a while; goes to `latencies.store`."""
+    """Latencies in a ConfigMap, with expiry; written to the store that `latency_store` finds."""
 
     namespace: str
     config_map: str
@@ -145,7 +144,7 @@ class LatencyConfigMap(msgspec.Struct, frozen=True):
 
 
 class LatencyFile(msgspec.Struct, frozen=True):
-    """Latencies in a file, each believed for a while; goes to `latencies.store`."""
+    """Latencies in a file, with expiry; written to the store that `latency_store` finds."""
 
     path: str
     seconds: float
@@ -157,7 +156,7 @@ class LatencyFile(msgspec.Struct, frozen=True):
 
 
 class StrategyConfigMap(msgspec.Struct, frozen=True):
-    """What AdaptiveSchedulingPlugin learnt before; goes to its `LearnedStrategies`."""
+    """What AdaptiveSchedulingPlugin learnt earlier; written to its `LearnedStrategies`."""
 
     namespace: str
     config_map: str
@@ -169,7 +168,7 @@ class StrategyConfigMap(msgspec.Struct, frozen=True):
 
 
 class PriceConfigMap(msgspec.Struct, frozen=True):
-    """Prices in a ConfigMap, each entry a table; goes to what `price_table` finds."""
+    """Price tables, one per ConfigMap entry; written where `price_table` finds them."""
 
     namespace: str
     config_map: str
@@ -192,14 +191,14 @@ class PriceFile(msgspec.Struct, frozen=True):
 
 
 def price_sources(config_map: str, file: str) -> tuple[Source, ...]:
-    """Where a plugin's prices come from: `NAMESPACE/NAME` of a ConfigMap, or a file."""
+    """The sources of a plugin's prices: a ConfigMap `NAMESPACE/NAME`, and a file."""
     namespace, _, name = config_map.partition("/")
     found: list[Source] = [PriceConfigMap(namespace, name)] if name else []
     return (*found, PriceFile(file)) if file else tuple(found)
 
 
 def price_faults(args: dict[str, Any]) -> list[str]:
-    """What is wrong with the arguments that name a table of prices."""
+    """The faults of the arguments that name price tables."""
     namespace, _, name = args["priceConfigMap"].partition("/")
     if args["priceConfigMap"] and not (namespace and name):
         return ["priceConfigMap: NAMESPACE/NAME, or nothing"]
@@ -209,7 +208,7 @@ def price_faults(args: dict[str, Any]) -> list[str]:
 
 
 class TopologySource(msgspec.Struct, frozen=True):
-    """NodeResourceTopologies, where they are served; goes to what `served_zones` finds."""
+    """NodeResourceTopologies, if served; written where `served_zones` finds them."""
 
     seconds: float
 
@@ -220,6 +219,6 @@ class TopologySource(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class ReadsMeasurements(Protocol):
-    """A plugin that wants to be fed."""
+    """A plugin that lists sources to be read for it."""
 
     def sources(self) -> tuple[Source, ...]: ...

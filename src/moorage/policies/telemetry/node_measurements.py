@@ -21,9 +21,9 @@ Matrix = NDArray[np.float64]
 
 
 class Measurements(Generic[M]):
-    """The last measurement of each node, by name; a log tells which have a new one.
+    """The last measurement of each node, by name; a log tells which nodes have a new one.
 
-    `unknown` stands for a node that was never measured.
+    `unknown` is the value of a node that was never measured.
     """
 
     def __init__(self, unknown: M) -> None:
@@ -35,18 +35,18 @@ class Measurements(Generic[M]):
         self._nodes: Follower[int] = Follower()
 
     def record(self, node: str, measured: M) -> None:
-        """Take note of a measurement."""
+        """Record a measurement."""
         self._known[node] = measured
         self._log.append(node)
 
     def forget(self, node: str) -> None:
-        """Drop what was measured of a node."""
+        """Drop a node's measurement."""
         if self._known.pop(node, None) is not None:
             self._log.append(node)
 
     @property
     def version(self) -> int:
-        """Grows with every measurement."""
+        """Increases with every measurement."""
         return self._log.version
 
     @property
@@ -66,7 +66,7 @@ class Measurements(Generic[M]):
         return self._unknown if node is None else self._known.get(node.name, self._unknown)
 
     def _changed(self, table: NodeTable) -> set[int]:
-        """The rows to look at: of nodes that were measured, and where another node moved in."""
+        """The rows to read again: of newly measured nodes, and rows that another node took over."""
         measured, moved = self._measured.missed(self._log), self._nodes.missed(table.node_log)
         capacity = len(table.alive)
         if measured is None or moved is None or self._columns.shape[1] != capacity:
@@ -91,7 +91,7 @@ class Energy(NamedTuple):
 
 
 def energy_store(shared: dict[str, Any]) -> Measurements[Energy]:
-    """The store of a profile, made when it is first asked for."""
+    """The store of a profile, created on first use."""
     found: Measurements[Energy] = shared.setdefault(ENERGY_STORE, Measurements(Energy()))
     return found
 
@@ -115,7 +115,7 @@ class Usage(NamedTuple):
 class UsageColumns(NamedTuple):
     """The last measurement of each node.  float64 (row), NaN where there is none
 
-    `at` is NaN, too, where a measurement has no time.
+    `at` is also NaN for a measurement without a time.
     """
 
     cpu: Floats
@@ -124,13 +124,13 @@ class UsageColumns(NamedTuple):
 
 
 def usage_store(shared: dict[str, Any]) -> Measurements[Usage]:
-    """The store of a profile, made when it is first asked for."""
+    """The store of a profile, created on first use."""
     found: Measurements[Usage] = shared.setdefault(USAGE_STORE, Measurements(Usage()))
     return found
 
 
 def usage_columns(table: NodeTable, shared: dict[str, Any]) -> UsageColumns:
-    """The newer of what nodes say and what the store has."""
+    """The newer of each node's annotations and the store's measurement."""
     said = UsageColumns(*annotated_columns(table))
     if USAGE_STORE not in shared:
         return said
@@ -141,7 +141,7 @@ def usage_columns(table: NodeTable, shared: dict[str, Any]) -> UsageColumns:
 
 
 def annotated_columns(table: NodeTable) -> Iterator[NDArray[np.float64]]:
-    """What nodes say of their CPU, their memory, and when; the first time each takes a while."""
+    """CPU, memory and time by the nodes' annotations; the first call for each is slow."""
     yield label_values.node_column(table, CPU_ANNOTATION, _annotated_cpu)
     yield label_values.node_column(table, MEMORY_ANNOTATION, _annotated_memory)
     yield label_values.node_column(table, TIME_ANNOTATION, _annotated_time)

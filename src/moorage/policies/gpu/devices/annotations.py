@@ -1,8 +1,9 @@
-"""Where the devices of a pod are written, and how they are read back.
+"""Writes the devices of a pod to its annotations, and reads them back.
 
 Every pod with GPUs gets `moorage.io/gpu-devices` (`0-3`), `moorage.io/gpu-milli` (of each) and
-`moorage.io/gpu-node`, from which all is rebuilt after a restart; beside them stands what the node's
-device plugin reads: `alibabacloud.com/gpu-index`, or HAMi's or Volcano's devices to allocate.
+`moorage.io/gpu-node`. A restarted scheduler rebuilds its state from these. The pod also gets what
+the node's device plugin reads: `alibabacloud.com/gpu-index`, or HAMi's or Volcano's devices to
+allocate.
 """
 
 from collections.abc import Sequence
@@ -22,14 +23,14 @@ ASSUME_TIME: Final = "alibabacloud.com/assume-time"
 
 
 class Holding(NamedTuple):
-    """So many milli of each of some devices of a node."""
+    """Some devices of a node, and the milli held of each."""
 
     devices: tuple[int, ...]
     milli: int
 
 
 def read(pod: Pod, node: str) -> Holding | None:
-    """What a pod that is bound to a node holds, if it says so."""
+    """What a pod bound to `node` holds by its annotations, or None."""
     said = pod.annotations
     if pod.spec.node_name != node:
         return None
@@ -41,7 +42,7 @@ def read(pod: Pod, node: str) -> Holding | None:
 
 
 def written(pod: Pod, node: str, held: Holding, devices: NodeDevices, now: float) -> dict[str, str]:
-    """The annotations of a pod that is to be bound."""
+    """The annotations for a pod that is about to be bound."""
     indices = "-".join(map(str, held.devices))
     found = {DEVICES: indices, MILLI: str(held.milli), NODE: node}
     if devices.reader is Reader.GPU_MILLI:
@@ -64,7 +65,7 @@ def _virtual(
     devices: NodeDevices,
     now: float,
 ) -> dict[str, str]:
-    """What a vGPU device plugin reads when the kubelet asks it for a container's devices."""
+    """The annotations that a vGPU device plugin reads when the kubelet allocates devices."""
     seconds = str(int(now))
     names = VIRTUAL[0] if devices.reader is Reader.HAMI else VIRTUAL[1]
     return {
@@ -77,7 +78,7 @@ def _virtual(
 
 
 def _by_container(pod: Pod, held: Holding, devices: NodeDevices, names: VirtualNames) -> str:
-    """`uuid,NVIDIA,MiB,percent:` for each device, `;` after each container."""
+    """`uuid,NVIDIA,MiB,percent:` for each device, and `;` after each container."""
     left = list(held.devices)
     parts = []
     for container in pod.spec.containers:

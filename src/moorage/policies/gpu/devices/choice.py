@@ -1,4 +1,4 @@
-"""Which devices of a node a pod gets: those that lie together, and leave the others together."""
+"""Chooses the devices of a node for a pod: close together, and leaving others close together."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
@@ -6,18 +6,18 @@ from typing import Final, NamedTuple
 from moorage.policies.gpu.devices.node_devices import NodeDevices
 
 TOPOLOGY: Final = "moorage.io/gpu-topology"
-"""The pod's annotation: one of the kinds below, alone or after `prefer-`."""
+"""The pod annotation: one of the kinds below, alone or after `prefer-`."""
 NEAR: Final = ""
 SAME_NUMA: Final = "same-numa"
 SAME_NVLINK: Final = "same-nvlink"
 KINDS: Final = (NEAR, SAME_NUMA, SAME_NVLINK)
-"""Which domains count: NUMA domains, NVLink domains, or links before NUMA where nothing is said."""
+"""Which domains count: NUMA domains, NVLink domains, or (unless asked) NVLink before NUMA."""
 
 _PREFER: Final = "prefer-"
 
 
 class Alignment(NamedTuple):
-    """The domains that a pod's GPUs are to lie in together, and how much it wants that."""
+    """The kind of domain that should hold all GPUs of a pod, and whether it must or may."""
 
     kind: str = NEAR
     is_strict: bool = False
@@ -25,7 +25,7 @@ class Alignment(NamedTuple):
 
 
 def alignment(said: Mapping[str, str], name: str = TOPOLOGY) -> Alignment:
-    """What a pod's annotations say of its GPUs' domains: `same-numa`, `prefer-same-nvlink` ..."""
+    """The alignment that a pod's annotations ask for: `same-numa`, `prefer-same-nvlink` ..."""
     text = said.get(name, "")
     kind = text.removeprefix(_PREFER)
     if kind not in (SAME_NUMA, SAME_NVLINK):
@@ -34,7 +34,7 @@ def alignment(said: Mapping[str, str], name: str = TOPOLOGY) -> Alignment:
 
 
 def domains_of(devices: NodeDevices, kind: str = NEAR) -> tuple[int, ...]:
-    """By device, its domain of a kind, numbered from 0; one for all, if the node does not say."""
+    """The domain of each device, numbered from 0; one domain for all if the node names none."""
     if kind == SAME_NUMA:
         known = devices.numa
     elif kind == SAME_NVLINK:
@@ -48,7 +48,7 @@ def domains_of(devices: NodeDevices, kind: str = NEAR) -> tuple[int, ...]:
 
 
 def choose(fitting: Sequence[int], count: int, domains: Sequence[int]) -> list[int]:
-    """So many of the fitting devices: from the domain they fill best, else from the emptiest."""
+    """`count` fitting devices: from the domain they fill best, else from the emptiest ones."""
     by_domain: dict[int, list[int]] = {}
     for device in fitting:
         by_domain.setdefault(domains[device], []).append(device)

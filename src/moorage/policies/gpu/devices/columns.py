@@ -2,18 +2,17 @@
 
 | column   | shape         | dtype | meaning                                                       |
 |----------|---------------|-------|---------------------------------------------------------------|
-| `left`   | (row, device) | int32 | milli that nobody holds; 0 where there is no such device      |
+| `left`   | (row, device) | int32 | milli that no pod holds; 0 if there is no such device         |
 | `number` | (row)         | int64 | how many devices there are                                    |
 | `model`  | (row)         | int32 | id of the devices' model in `models`                          |
 | `memory` | (row)         | int64 | MiB of each device, 0 where unknown                           |
-| `shares` | (row)         | bool  | whether parts of devices are handed out (somebody reads that) |
+| `shares` | (row)         | bool  | whether shares of devices are handed out (somebody reads it)  |
 
 `domains[kind]`, int32 (row, device), is each device's NUMA or NVLink domain (choice.KINDS).
 
-They follow the table's logs, and so do trials: a pod that is tried on a node holds devices there
-until it is taken back. What a bound pod's annotations say is believed. A pod that says nothing (it
-is being placed, or somebody else bound it) gets devices here, and the same ones again if it comes
-back to its node.
+The columns follow the table's logs, and so do trials: a pod tried on a node holds devices until the
+rollback. Annotations of a bound pod are believed. A pod without them (it is being placed, or
+another scheduler bound it) gets devices here, and the same ones again if it returns to its node.
 """
 
 from collections import OrderedDict
@@ -38,7 +37,7 @@ _NOTHING: Final = NodeDevices()
 
 
 class Chooser(Protocol):
-    """Whoever picks devices for a pod that says none."""
+    """Chooses devices for a pod whose annotations name none."""
 
     def __call__(
         self, columns: "DeviceColumns", table: NodeTable, row: int, pod: PodInfo, asked: GPURequest
@@ -46,13 +45,13 @@ class Chooser(Protocol):
 
 
 class DeviceColumns:
-    """Brought up to date when they are read."""
+    """Columns of devices, brought up to date when they are read."""
 
     def __init__(self, choose: Chooser) -> None:
         self.models: Interner[str] = Interner([""])
         self.nodes: list[NodeDevices] = []
         self.capacity = 0
-        """Milli of all devices that are healthy, free or not."""
+        """Milli of all healthy devices, free or not."""
         self.left: NDArray[np.int32] = np.zeros((0, 1), dtype=np.int32)
         self.number: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         self.domains: dict[str, NDArray[np.int32]] = dict.fromkeys(choice.KINDS, self.left)
@@ -67,18 +66,18 @@ class DeviceColumns:
         self._last: OrderedDict[str, tuple[str, Holding]] = OrderedDict()
 
     def free(self, table: NodeTable) -> Devices:
-        """What is free of every row, as the cost functions read it."""
+        """What is free on every row, in the form the cost functions read."""
         self.catch_up(table)
         return self.as_read(table)
 
     def as_read(self, table: NodeTable) -> Devices:
-        """The same, as far as the logs were read."""
+        """Like `free`, but without reading the logs first."""
         rows = table.rows
         cpu, memory = table.free[CPU, :rows], table.free[MEMORY, :rows]
         return Devices(cpu, memory, self.left[:rows], self.model[:rows])
 
     def held(self, uid: str) -> Holding | None:
-        """What a pod holds, as far as the logs were read."""
+        """What a pod holds, without reading the logs first."""
         row = self._row_of.get(uid)
         return None if row is None else self._on[row][uid]
 
@@ -86,7 +85,7 @@ class DeviceColumns:
         return bool((self.left[row] < 0).any())
 
     def catch_up(self, table: NodeTable) -> None:
-        """Take in what the logs have."""
+        """Apply the new entries of the table's logs."""
         changed, moved = self._rows.missed(table.node_log), self._pods.missed(table.pod_log)
         if changed is None or moved is None:
             self._forget_all()
@@ -102,7 +101,7 @@ class DeviceColumns:
                 self._take(table, row, still_there)
 
     def validate(self, table: NodeTable) -> None:
-        """Raise where the columns are not what the pods on the nodes hold."""
+        """Raise AssertionError if `left` is not what the pods on the nodes leave."""
         self.catch_up(table)
         for row, devices in enumerate(self.nodes[: table.rows]):
             if not self._on[row].keys() <= table.pods[row].keys():
@@ -125,7 +124,7 @@ class DeviceColumns:
         self._row_of.clear()
 
     def _read_node(self, table: NodeTable, row: int) -> None:
-        """Read a node again; pods keep what they hold."""
+        """Read a node's devices again; pods keep what they hold."""
         self._grow(table)
         node = table.nodes[row]
         devices = _NOTHING if node is None else read_devices(node)
@@ -160,7 +159,7 @@ class DeviceColumns:
             self._hold(row, pod.uid, held)
 
     def _given(self, table: NodeTable, row: int, pod: PodInfo, name: str) -> Holding | None:
-        """Devices for a pod that says none: those of last time, if they are free, or others."""
+        """Devices for a pod without annotations: its last ones if they are free, else others."""
         try:
             asked = gpu_request(pod).on(int(self.memory[row]))
         except InvalidRequest:
@@ -224,7 +223,7 @@ def _lengthened(column: NDArray[np.int32], rows: int) -> NDArray[np.int32]:
 
 
 def _suffices(held: Holding, asked: GPURequest) -> bool:
-    """Not so where a pod was tried on a node that had too few: some are not all."""
+    """Whether the devices held are all that were asked; a node may have had too few."""
     return held.milli == asked.milli and len(held.devices) == asked.gpus
 
 

@@ -1,7 +1,7 @@
-"""NodeDevices: what GPUs a node has, and who reads which pod gets which of them.
+"""NodeDevices: which GPUs a node has, and who reads which of them a pod gets.
 
-A share of a GPU is worth something only where a device plugin enforces it, and reads which device
-the scheduler chose. Nodes that do not say that any does offer whole GPUs alone.
+A share of a GPU has an effect only if a device plugin enforces it and reads which device the
+scheduler chose. A node that names no such reader offers whole GPUs only.
 
 | reader    | the node says so by                                                                  |
 |-----------|--------------------------------------------------------------------------------------|
@@ -31,7 +31,7 @@ PRODUCT: Final = "nvidia.com/gpu.product"
 PRODUCT_MEMORY: Final = "nvidia.com/gpu.memory"
 
 MOST_DEVICES: Final = 64
-"""More than any machine has, and as many as the kernels take."""
+"""More than any machine has, and the limit of the kernels."""
 
 
 class Reader(enum.Enum):
@@ -45,9 +45,9 @@ class Reader(enum.Enum):
 
 
 class NodeDevices(NamedTuple):
-    """The devices of a node, by index: how many, their model and MiB; domains where known.
+    """The devices of a node: their number, model and MiB, and their domains, by index, if known.
 
-    `uuids` are there where a device plugin has registered them; `healthy` says which are in use.
+    `uuids` are set if a device plugin registered them. `sick` are the indices of unhealthy devices.
     """
 
     number: int = 0
@@ -61,7 +61,7 @@ class NodeDevices(NamedTuple):
 
 
 def read_devices(node: Node) -> NodeDevices:
-    """What a node says of its GPUs."""
+    """What a node's labels, annotations and resources say about its GPUs."""
     said = node.annotations
     for name, reader in ((HAMI_REGISTER, Reader.HAMI), (VOLCANO_REGISTER, Reader.VOLCANO)):
         if said.get(name):
@@ -102,7 +102,7 @@ def _registered(devices: list[dict[str, Any]], reader: Reader, node: Node) -> No
 
 
 def _decode(text: str) -> list[dict[str, Any]]:
-    """A register: JSON, or fields by comma and devices by colon, in HAMi's or Volcano's order."""
+    """A register: JSON, or HAMi's or Volcano's list: `,` between fields, `:` after devices."""
     try:
         if text.lstrip().startswith("["):
             return [{"type": "", "devmem": 0, **device} for device in json.loads(text)]
@@ -122,7 +122,7 @@ def _fields(fields: list[str]) -> dict[str, Any]:
 
 
 def _domains(node: Node, name: str, count: int) -> tuple[int, ...]:
-    """A domain for each device, as in `0,0,1,1`; nothing where that is not what is said."""
+    """The domain of each device, as in `0,0,1,1`; empty if the text has another form."""
     text = node.annotations.get(name) or node.labels.get(name, "")
     parts = [part.strip() for part in text.replace("_", ",").split(",")]
     if len(parts) != count or not all(part.isdigit() for part in parts):

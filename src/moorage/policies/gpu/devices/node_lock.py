@@ -1,11 +1,11 @@
-"""NodeLock: pods start one after the other where a device plugin must find out whose GPUs it gives.
+"""NodeLock: one pod at a time starts on a node whose device plugin must find out which pod it is.
 
-A kubelet asks its device plugin for so many devices, and does not say for which pod. HAMi's plugin
-looks for the pod that the node's annotation `hami.io/mutex.lock` names (`time,namespace,name`), and
-takes the annotation away when it is done; Volcano's looks for the pod that has been `allocating`
-for longest. Both write `bind-phase: success` then. So no pod is bound while another one is about to
-start on its node; one that runs has its devices. A lock or a phase of more than five minutes ago is
-one that nobody took up.
+A kubelet asks its device plugin for a number of devices and does not say for which pod. HAMi's
+plugin takes the pod that the node's annotation `hami.io/mutex.lock` names (`time,namespace,name`),
+and removes the annotation when it is done. Volcano's plugin takes the pod that has been
+`allocating` for longest. Both then write `bind-phase: success`. So no pod is bound while another
+pod is about to start on the node. A running pod has its devices already. A lock or phase older than
+five minutes is ignored, because nobody reacted to it.
 """
 
 from datetime import UTC, datetime
@@ -18,9 +18,9 @@ from moorage.policies.gpu.devices.node_devices import Reader
 
 LOCK: Final = "hami.io/mutex.lock"
 EXPIRES: Final = 300.0
-"""Seconds after which nobody is waited for, as HAMi has it."""
+"""Seconds after which a lock or phase is ignored, as in HAMi."""
 UNSEEN: Final = 10.0
-"""Seconds in which the pod that a lock names may not be seen on the node yet."""
+"""Seconds for which a lock counts whose pod is not seen on the node."""
 
 _NOT_STARTED: Final = ("", "Pending")
 _PREFIXES: Final = {Reader.HAMI: "hami.io/", Reader.VOLCANO: "volcano.sh/"}
@@ -32,13 +32,13 @@ class _Start(NamedTuple):
 
 
 class NodeLock:
-    """Who is about to start on each node; `now` is in seconds since 1970."""
+    """The pod about to start on each node; `now` is in seconds since the epoch."""
 
     def __init__(self) -> None:
         self._starts: dict[str, _Start] = {}
 
     def take(self, table: NodeTable, reader: Reader, node: str, pod: Pod, now: float) -> bool:
-        """Whether the pod may start now; then it is the one that others wait for."""
+        """Whether the pod may start now. If so, other pods wait for it."""
         if reader not in _PREFIXES:
             return True
         row = table.row_of.get(node)
@@ -71,7 +71,7 @@ class NodeLock:
 
 
 def is_locked(lock: str, pod: Pod, now: float, there: set[str]) -> bool:
-    """Whether a lock is another pod's, one that is `there` or may be on its way."""
+    """Whether a lock is another pod's: one that is `there`, or may still appear."""
     when, _, name = lock.partition(",")
     if not lock or name == f"{pod.namespace},{pod.name}":
         return False
@@ -83,7 +83,7 @@ def is_locked(lock: str, pod: Pod, now: float, there: set[str]) -> bool:
 
 
 async def write_lock(client: Client, node: str, pod: Pod, now: float) -> bool:
-    """Lock a node of HAMi's for a pod; False where somebody else was faster."""
+    """Write HAMi's lock of a node for a pod; False if another pod has it."""
     found = await client.get("nodes", "", node)
     metadata: dict[str, Any] = found["metadata"]
     lock = (metadata.get("annotations") or {}).get(LOCK, "")

@@ -1,15 +1,15 @@
-"""What a pod asks for, in the dialects in use: whole GPUs, gpu-milli, gpu-fraction, vGPUs.
+"""What a pod requests, in the dialects in use: whole GPUs, gpu-milli, gpu-fraction, vGPUs.
 
 | dialect   | how                                                                                  |
 |-----------|--------------------------------------------------------------------------------------|
 | whole     | the resource `nvidia.com/gpu`, or another of GPU_RESOURCE_NAMES                      |
-| simulated | the resource `moorage/gpu-milli`, of traces and scenarios: below 1000, a share       |
+| simulated | the resource `moorage/gpu-milli`, in traces and scenarios: below 1000, a share       |
 | gpu-milli | annotations `alibabacloud.com/gpu-milli`, `gpu-count`, `gpu-card-model`              |
 | KAI       | annotations `gpu-fraction` or `gpu-memory` (MiB), `gpu-fraction-num-devices`         |
 | HAMi      | `nvidia.com/gpu` with `nvidia.com/gpumem` (MiB), `gpumem-percentage`, `gpucores`     |
 | Volcano   | `volcano.sh/vgpu-number`, `vgpu-memory`, `vgpu-memory-percentage`, `vgpu-cores`      |
 
-Models are named by `alibabacloud.com/gpu-card-model` or `moorage.io/gpu-models`, joined by `|`.
+`alibabacloud.com/gpu-card-model` or `moorage.io/gpu-models` name models, separated by `|`.
 """
 
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ FRACTION_DEVICES: Final = "gpu-fraction-num-devices"
 
 
 class VirtualNames(NamedTuple):
-    """What a dialect calls the number of virtual GPUs, and what each has of a device."""
+    """A dialect's resource names: the number of virtual GPUs, and the part of each device."""
 
     number: str
     memory: str
@@ -54,11 +54,11 @@ _MEMO = "gpu-request"
 
 
 class InvalidRequest(ValueError):
-    """A pod whose annotations ask for GPUs in a way that means nothing."""
+    """A pod whose annotations for GPUs make no sense."""
 
 
 def gpu_request(pod: PodInfo) -> GPURequest:
-    """What a pod asks for; raises InvalidRequest with the annotation's name."""
+    """What a pod requests; raises InvalidRequest with the annotation's name."""
     memo = pod.cls.memo
     plain: GPURequest | None = memo.get(_MEMO)
     if plain is None:
@@ -70,7 +70,7 @@ def gpu_request(pod: PodInfo) -> GPURequest:
 
 
 def virtual_names(pod: PodInfo) -> VirtualNames | None:
-    """The vGPU dialect that a pod speaks, if it speaks any."""
+    """The names of the vGPU dialect that a pod uses, or None."""
     asked = pod.cls.named_requests
     for names in VIRTUAL:
         if asked.get(names.number) and any(asked.get(name) for name in names[1:]):
