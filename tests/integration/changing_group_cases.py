@@ -235,7 +235,7 @@ CHANGES: Final = {
         placed=2,
     )._replace(before=0),
     "a tree that is deleted while it waits is not placed": case(
-        *_WAITING_TREE, then=[*_gone(f"{COMPOSITES}/root"), *zones(more=1)], placed=0
+        *_WAITING_TREE, then=[Deed("DELETE", f"{COMPOSITES}/root"), *zones(more=1)], placed=0
     )._replace(before=0),
     "a tree lacks a group that is deleted": case(
         *_WAITING_TREE, then=[*_gone(f"{GROUPS}/b"), *zones(more=1)], placed=0
