@@ -25,6 +25,7 @@ from functools import partial
 from typing import Any, Final
 
 from moorage.app.policy_features import PlacementOutcomes, ScalingHints
+from moorage.batching.quick_decisions import QuickDecisions
 from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import Clock
 from moorage.cycle.profile import Profile
@@ -59,7 +60,7 @@ from moorage.rollout.precedence import Precedence
 from moorage.rollout.rivals import Rivals
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns, Told, silent
-from moorage.scheduler.attempt import Tap
+from moorage.scheduler.attempt import Tap, TapOf
 from moorage.scheduler.bursts import Bursts
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
@@ -130,6 +131,13 @@ def assemble(
         tap=tap,
         bursts=bursts,
     )
+
+
+def tap_for(tap_of: TapOf | None, now: Callable[[], float], batching: bool = True) -> Tap | None:
+    """How `moorage run` decides: by the given tap, which must see every step; else quickly."""
+    if tap_of is not None:
+        return tap_of(now)
+    return QuickDecisions(now, tells_parts=True) if batching else None
 
 
 def all_features(

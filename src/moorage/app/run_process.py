@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from moorage import garbage
 from moorage.app import profile_builder
-from moorage.app.assembly import assemble
+from moorage.app.assembly import assemble, tap_for
 from moorage.app.cache_comparison import CacheComparison
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
@@ -27,7 +27,6 @@ from moorage.app.leadership import ElectionLog, Leadership
 from moorage.app.process_signals import ProcessSignals
 from moorage.app.reloader import Reloader
 from moorage.app.run_extenders import RunExtenders
-from moorage.batching.quick_decisions import QuickDecisions
 from moorage.bind.event_recorder import lease_reference
 from moorage.clock import SystemClock
 from moorage.config.types import LeaderElection
@@ -40,7 +39,7 @@ from moorage.kube.leader_election import LeaderElector, LeaseTimes
 from moorage.observe.logs import say
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
-from moorage.scheduler.attempt import Tap, TapOf
+from moorage.scheduler.attempt import TapOf
 from moorage.scheduler.bursts import short_bursts
 from moorage.scheduler.tasks import cancelled, until_first
 from moorage.serve.configz import ActiveConfiguration
@@ -107,7 +106,7 @@ class RunProcess:
             told=say,
             monotonic=steady_time,
             max_in_unschedulable=max_in_unschedulable,
-            tap=tap_for(tap_of, self.clock, batching),
+            tap=tap_for(tap_of, self.clock.now, batching),
             sparing=tap_of is None,
             bursts=short_bursts(steady_time),
         )
@@ -254,10 +253,3 @@ class RunProcess:
             extending=self._extenders.changed,
             applied=self._applied,
         )
-
-
-def tap_for(tap_of: TapOf | None, clock: SystemClock, batching: bool) -> Tap | None:
-    """The given tap; else, with batching, quick decisions. A given tap must see every step."""
-    if tap_of is not None:
-        return tap_of(clock.now)
-    return QuickDecisions(clock.now, tells_parts=True) if batching else None

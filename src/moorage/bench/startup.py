@@ -1,6 +1,5 @@
 """Measures start-up: from the first byte of the lists to the first decision."""
 
-import random
 import resource
 import time
 from collections.abc import Mapping
@@ -12,11 +11,9 @@ from moorage.api.decode import decode_as
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.bench import workload_kinds
-from moorage.cache.cache import Cache
-from moorage.cycle import attempt
-from moorage.cycle.attempt import Decision
+from moorage.bench.throughput import scheduler_of
 from moorage.cycle.profile import Profile
-from moorage.framework.cycle import Cycle
+from moorage.scheduler.placement import Placement
 
 
 class Startup(msgspec.Struct, frozen=True):
@@ -40,22 +37,25 @@ def measure_startup(nodes: int, pods: int, profiles: Mapping[str, Profile], seed
     """Read lists of nodes and running pods as API servers send them, and decide one pod."""
     raw_nodes = _encoded([workload_kinds.raw_node("basic", index) for index in range(nodes)])
     raw_pods = _encoded([_running(index, nodes) for index in range(pods)])
-    profile = next(iter(profiles.values()))
+    scheduler = scheduler_of(profiles, seed)
     began = time.perf_counter()
     found_nodes = [decode_as(raw, Node) for raw in _items(raw_nodes)]
     found_pods = [decode_as(raw, Pod) for raw in _items(raw_pods)]
     decoded = time.perf_counter()
-    cache = Cache()
+    cache = scheduler.cache
     for node in found_nodes:
         cache.put_node(node)
     for pod in found_pods:
         cache.put_pod(pod)
     believed = time.perf_counter()
-    incoming = cache.info(workload_kinds.pod("varied", pods))
-    cycle = Cycle(cache, incoming, random=random.Random(seed), shared=profile.shared)
-    decided = attempt.run(profile, cycle)
+    incoming = workload_kinds.pod("varied", pods, next(iter(profiles)))
+    scheduler.queue.add(cache.info(incoming), 0.0)
+    queued = scheduler.queue.pop(0.0)
+    if queued is None:
+        raise LookupError("the first pod is not in the queue")
+    _, decided = scheduler.decide(queued)
     ended = time.perf_counter()
-    if not isinstance(decided, Decision):
+    if not isinstance(decided, Placement):
         raise LookupError(f"the first pod fits nowhere: {decided.message}")
     return Startup(
         kind="startup",

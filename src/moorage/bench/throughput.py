@@ -1,4 +1,4 @@
-"""Measures throughput: pop, filter, score, choose and assume, for every pod."""
+"""Measures throughput: pop, decide as `moorage run` does, and assume, for every pod."""
 
 import random
 import resource
@@ -12,24 +12,22 @@ import numpy as np
 
 from moorage import garbage
 from moorage.api.pod import Pod
-from moorage.bench import group_attempts, surroundings, whole_groups, workload_kinds
+from moorage.app.assembly import assemble, tap_for
+from moorage.bench import gangs, surroundings, workload_kinds
 from moorage.bench.device_workloads import DEVICE_KINDS, complete_claims, device_objects
-from moorage.bench.group_attempts import GroupAttempts
-from moorage.bench.group_preemption import GroupPreemption
-from moorage.bench.workload_kinds import DISRUPTION
+from moorage.bench.gangs import GroupAttempts
 from moorage.cache.cache import Cache
-from moorage.cycle import attempt
-from moorage.cycle.attempt import Decision
+from moorage.clock import VirtualClock
 from moorage.cycle.profile import Profile
-from moorage.framework.cycle import Cycle
-from moorage.framework.plugin import give_handles
 from moorage.framework.queued_pod import QueuedPod
-from moorage.framework.verdicts import Nominated
-from moorage.gang.directory import Directory
-from moorage.queue.backoff import Backoff
+from moorage.framework.verdicts import Nominated, Rejection
+from moorage.gang.feature import Gangs
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.queue.scheduling_queue import SchedulingQueue
-from moorage.scheduler.placement import Placement, place
-from moorage.scheduler.queue_order import queue_for
+from moorage.scheduler.placement import Placement
+from moorage.scheduler.resource_claims import NEEDED, ResourceClaims
+from moorage.scheduler.scheduler import Scheduler
+from moorage.watch.api_resources import RESOURCES
 
 
 class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,52 +59,75 @@ class Throughput(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Bench(NamedTuple):
-    """A cluster with waiting pods."""
+    """A cluster with waiting pods, and the scheduler that `moorage run` would have."""
 
     kind: str
-    cache: Cache
-    queue: SchedulingQueue
+    scheduler: Scheduler
     profile: Profile
     pods: list[Pod]
-    groups: Directory
+    groups: int
+    """How many groups the pods make."""
     start_s: float
-    whole: Directory | None = None
-    """Groups on the cluster that can only be evicted as a whole."""
+
+    @property
+    def cache(self) -> Cache:
+        return self.scheduler.cache
+
+    @property
+    def queue(self) -> SchedulingQueue:
+        return self.scheduler.queue
 
 
-def prepare(kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile]) -> Bench:
+def prepare(
+    kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int = 0
+) -> Bench:
     """Build the cluster and create the pods."""
-    cache = Cache()
+    scheduler = scheduler_of(profiles, seed)
+    cache, profile = scheduler.cache, next(iter(profiles.values()))
     began = time.perf_counter()
     for node in workload_kinds.nodes(kind, nodes):
         cache.put_node(node)
     if kind in DEVICE_KINDS:
         for obj in device_objects(kind, nodes, pods):
             cache.objects.put(obj)
+    claims = scheduler.feature(ResourceClaims)
+    for plural in NEEDED:
+        claims.listed(RESOURCES[plural], served=True)
     if kind in workload_kinds.PREEMPTION_KINDS:
         for index in range(4 * nodes):
             cache.put_pod(workload_kinds.resident(index, f"node-{index // 4}"))
-    profile = next(iter(profiles.values()))
-    whole = whole_groups.settle(cache, profile, nodes) if kind == DISRUPTION else None
+    if kind == workload_kinds.DISRUPTION:
+        gangs.fill_with_whole_groups(scheduler, nodes)
     surroundings.furnish(kind, cache, nodes, pods)
     start_s = time.perf_counter() - began
-    arriving = [workload_kinds.pod(kind, index) for index in range(pods)]
-    groups = group_attempts.group_directory(profiles, arriving)
-    for each in profiles.values():
-        each.handles = give_handles(each.plugins, cache, each.shared)
-    queue = queue_for(profiles.values(), lambda: 0.0, Backoff(), groups.ranked_as)
-    return Bench(kind, cache, queue, profile, arriving, groups, start_s, whole)
+    named = profile.scheduler_name
+    arriving = [workload_kinds.pod(kind, index, named) for index in range(pods)]
+    groups = gangs.put_groups(scheduler, arriving)
+    return Bench(kind, scheduler, profile, arriving, groups, start_s)
+
+
+def scheduler_of(profiles: Mapping[str, Profile], seed: int) -> Scheduler:
+    """A scheduler assembled as in `moorage run`, on an API server that is never asked."""
+    clock = VirtualClock()
+    return assemble(
+        MemoryCluster(clock=clock),
+        profiles,
+        clock=clock,
+        rng=random.Random(seed),
+        tap=tap_for(None, clock.now),
+        sparing=True,
+    )
 
 
 def measure_throughput(
     kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int
 ) -> Throughput:
     """Decide every pod once, and measure how long that takes."""
-    bench = prepare(kind, nodes, pods, profiles)
-    rng = random.Random(seed)
+    bench = prepare(kind, nodes, pods, profiles, seed)
     placed: Counter[str] = Counter()
     times: list[float] = []
-    gangs = _group_attempts(bench, rng)
+    preempts = kind == workload_kinds.GANG_PREEMPTION
+    attempts = GroupAttempts(bench.scheduler, preempts=preempts) if bench.groups else None
     whole = decided = 0
     surroundings.crowd(kind, bench.cache, bench.queue, pods)
     enqueued = _enqueue(bench)
@@ -115,7 +136,7 @@ def measure_throughput(
     began = time.perf_counter()
     while decided < pods:
         start = time.perf_counter()
-        nodes_of = gangs.decide(rng) if bench.groups.in_use else [_decide(bench, rng)]
+        nodes_of = [decide(bench)] if attempts is None else attempts.decide()
         times.append(time.perf_counter() - start)
         placed.update(filter(None, nodes_of))
         whole += all(nodes_of)
@@ -124,7 +145,7 @@ def measure_throughput(
             _churn(bench, decided - 1)
         surroundings.disturb(kind, bench.cache, bench.queue, bench.pods[decided - 1], decided)
     elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
-    seconds, groups = np.array(times), len(bench.groups)
+    seconds, groups = np.array(times), bench.groups
     return Throughput(
         kind=kind,
         nodes=nodes,
@@ -147,12 +168,6 @@ def measure_throughput(
     )
 
 
-def _group_attempts(bench: Bench, rng: random.Random) -> GroupAttempts:
-    where = bench.cache, bench.queue, bench.profile, bench.groups
-    preempts = bench.kind == workload_kinds.GANG_PREEMPTION
-    return GroupAttempts(*where, GroupPreemption(*where, rng) if preempts else None)
-
-
 def _enqueue(bench: Bench) -> float:
     """Compute each pod's requests and queue it; returns the seconds that took."""
     began = time.perf_counter()
@@ -161,24 +176,24 @@ def _enqueue(bench: Bench) -> float:
     return time.perf_counter() - began
 
 
-def _decide(bench: Bench, rng: random.Random) -> str:
+def decide(bench: Bench) -> str:
     """One attempt; returns the node's name, or "" if none fits."""
-    queued = bench.queue.pop(0.0)
+    queue, queued = bench.queue, bench.queue.pop(0.0)
     if queued is None:
         raise LookupError("the queue ran dry")
-    cycle = Cycle(bench.cache, queued.info, random=rng, shared=bench.profile.shared)
-    outcome = attempt.run(bench.profile, cycle)
-    if isinstance(outcome, Decision):
-        placed = place(bench.profile, cycle, queued, outcome)
-        if isinstance(placed, Placement):
-            complete_claims(bench.cache, cycle)
-            bench.queue.done(queued.info.uid)
-            return outcome.node
+    cycle, outcome = bench.scheduler.decide(queued)
+    if isinstance(outcome, Placement):
+        complete_claims(bench.cache, cycle)
+        queue.done(queued.info.uid)
+        return outcome.node.name
+    if isinstance(outcome, Rejection):
+        queue.put_back(queued, {outcome.plugin}, (), False, 0.0)
         return ""
-    bench.queue.put_back(queued, outcome.diagnosis.unschedulable_plugins, (), False, 0.0)
+    queue.put_back(queued, outcome.diagnosis.unschedulable_plugins, (), False, 0.0)
+    bench.scheduler.refused(cycle, outcome)
     if outcome.nominated is None or not outcome.nominated.node:
         return ""
-    bench.queue.delete(queued.info.uid)
+    queue.delete(queued.info.uid)
     _make_room(bench, queued, outcome.nominated)
     return outcome.nominated.node
 
@@ -188,10 +203,10 @@ def _make_room(bench: Bench, queued: QueuedPod, nominated: Nominated) -> None:
     if bench.kind == workload_kinds.NOMINATED:
         bench.cache.nominations.put(queued.info, nominated.node)
         return
+    groups = bench.scheduler.feature(Gangs).groups
     for victim in nominated.victims:
         bench.cache.remove_pod(victim.uid)
-        if bench.whole is not None:
-            bench.whole.remove_pod(victim.uid)
+        groups.remove_pod(victim.uid)
     bench.cache.assume(queued.info, nominated.node)
 
 

@@ -58,9 +58,11 @@ def raw_node(kind: str, index: int) -> Raw:
     }
 
 
-def pod(kind: str, index: int) -> Pod:
+def pod(kind: str, index: int, scheduler_name: str = "default-scheduler") -> Pod:
     """The index-th pod to arrive."""
-    return decode_as(raw_pod(kind, index), Pod)
+    raw = raw_pod(kind, index)
+    raw["spec"]["schedulerName"] = scheduler_name
+    return decode_as(raw, Pod)
 
 
 def raw_pod(kind: str, index: int) -> Raw:

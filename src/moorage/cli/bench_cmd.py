@@ -35,6 +35,8 @@ def bench_command(
 ) -> None:
     """Measure the decision: pop, filter, score, choose, assume, for every pod; all nodes scored.
 
+    The scheduler is put together as `moorage run` does it, and decides with the same code.
+
     Prints one JSON line. Building the cluster and reading the pods is not counted.
 
     \b
@@ -44,7 +46,10 @@ def bench_command(
       moorage bench --kind startup --nodes 5000 --pods 50000
     """
     known = plugin_files.load_plugins(plugins)
-    profiles = build_profiles(read_configuration(config, known).configuration, known)
+    configuration = read_configuration(config, known).configuration
+    if configuration.extenders:
+        click.echo("bench asks no extenders: those of the configuration are left out", err=True)
+    profiles = build_profiles(configuration, known)
     profiler = cProfile.Profile() if profiled else None
     if profiler is not None:
         profiler.enable()

@@ -23,7 +23,7 @@ class GangAttempt:
         bindings: GangBindings,
         refusals: GangRefusals,
     ) -> None:
-        self._placer = placer
+        self.placer = placer
         self._reservations = reservations
         self._reporter = reporter
         self._bindings = bindings
@@ -31,7 +31,7 @@ class GangAttempt:
 
     def reconfigured(self) -> None:
         """Use the profiles that are in force now."""
-        self._placer.reconfigured()
+        self.placer.reconfigured()
         self._refusals.forget()
 
     def groups_changed(self) -> None:
@@ -40,10 +40,10 @@ class GangAttempt:
 
     def attempt(self, group: Group, popped: QueuedPod) -> None:
         """Place enough of a group's pods and begin to bind them, or place none and report why."""
-        members = self._placer.take(group, popped)
+        members = self.placer.take(group, popped)
         try:
             known = self._refusals.foreseen(group, members)
-            outcome = known or self._placer.place(group, members)
+            outcome = known or self.placer.place(group, members)
             if isinstance(outcome, Whole):
                 self._begin(group, members, outcome)
             else:

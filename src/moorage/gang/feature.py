@@ -25,6 +25,7 @@ from moorage.gang.holds import Holds
 from moorage.gang.interrupted_evictions import InterruptedEvictions
 from moorage.gang.leaving_victims import LeavingVictims
 from moorage.gang.lifecycle import Lifecycle
+from moorage.gang.place import GangPlacer
 from moorage.gang.settings import GangSettings
 from moorage.gang.status import GangStatus
 from moorage.queue.scheduling_queue import SchedulingQueue
@@ -82,6 +83,11 @@ class Gangs(Feature):
         self._bound_by_others: list[Group] = []
         """Those of which it shows a pod that somebody else has put on a node."""
         groups.in_use = settings.any
+
+    @property
+    def placer(self) -> GangPlacer:
+        """What places groups."""
+        return self._attempt.placer
 
     def reconfigured(self) -> None:
         """Read the settings of the profiles in force."""

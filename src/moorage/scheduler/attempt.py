@@ -25,6 +25,10 @@ Decide = Callable[[Profile, Cycle], Decision | Unschedulable]
 """Decides where a cycle's pod goes."""
 
 
+Decided = Placement | Rejection | Unschedulable
+"""How one attempt ended."""
+
+
 class Tap(Protocol):
     """An observer of everything that enters a scheduler's cache and everything it decides."""
 
@@ -140,12 +144,7 @@ class Attempts:
     def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
         cycle = self._cycles.begin(queued, profile)
         try:
-            foreseen = self._foreseen(queued, cycle, profile)
-            outcome = foreseen or self._cycles.decide(profile, cycle)
-            cycle.timer.step("")
-            placed: Placement | Rejection | Unschedulable = (
-                place(profile, cycle, queued, outcome) if isinstance(outcome, Decision) else outcome
-            )
+            placed, is_known = self.decide(queued, cycle, profile)
         except Exception as error:  # a bug of ours costs an attempt too, not the process
             cycle.timer.step("", "Error")
             self._outcome.failed(queued, cycle, profile, _as_scheduling_error(error))
@@ -155,10 +154,23 @@ class Attempts:
             self._start(self._outcome.bind(placed), f"bind/{queued.info.pod.key}")
             self._bindings.begin()
         else:
-            self._outcome.unschedulable(queued, cycle, profile, placed, is_known=bool(foreseen))
-            if isinstance(placed, Unschedulable):
-                for hear in self._features.refused:
-                    hear(cycle, profile, placed)
+            self._outcome.unschedulable(queued, cycle, profile, placed, is_known=is_known)
+            self.refused(cycle, profile, placed)
+
+    def decide(self, queued: QueuedPod, cycle: Cycle, profile: Profile) -> tuple[Decided, bool]:
+        """Place a popped pod if a node fits; and whether the result was known from an equal pod."""
+        foreseen = self._foreseen(queued, cycle, profile)
+        outcome = foreseen or self._cycles.decide(profile, cycle)
+        cycle.timer.step("")
+        if isinstance(outcome, Decision):
+            return place(profile, cycle, queued, outcome), False
+        return outcome, foreseen is not None
+
+    def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable | Rejection) -> None:
+        """Tell the features, after the pod was put back."""
+        if isinstance(why, Unschedulable):
+            for hear in self._features.refused:
+                hear(cycle, profile, why)
 
     def _foreseen(self, queued: QueuedPod, cycle: Cycle, profile: Profile) -> Unschedulable | None:
         """The known result of the attempt; None if it is unknown, or every step is to be traced."""

@@ -20,15 +20,18 @@ from moorage.bind.plugin_client import PluginClient
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.cycle import attempt
+from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.extender.async_bridge import DecisionThread
+from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
+from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import PluginError
 from moorage.observe.metric_families import Family
 from moorage.observe.observers import Observers
 from moorage.queue.backoff import Backoff
 from moorage.queue.scheduling_queue import MAX_IN_UNSCHEDULABLE
-from moorage.scheduler.attempt import Attempts, Cycles, Tap
+from moorage.scheduler.attempt import Attempts, Cycles, Decided, Tap
 from moorage.scheduler.bursts import Bursts, one_by_one
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.feature import F, Feature, Features
@@ -155,7 +158,7 @@ class Scheduler:
             self._intake.believe,
             self.wake,
         )
-        attempts = Attempts(
+        self._attempts = Attempts(
             self.queue,
             self.cache,
             clock,
@@ -168,7 +171,7 @@ class Scheduler:
             self._features,
         )
         self._loop = Loop(
-            attempts.schedule_one,
+            self._attempts.schedule_one,
             self.gate,
             self.queue,
             clock,
@@ -231,6 +234,17 @@ class Scheduler:
     def attempts(self) -> int:
         """How many attempts were made."""
         return self._cycles.count
+
+    def decide(self, queued: QueuedPod) -> tuple[Cycle, Decided]:
+        """One attempt at a popped pod, without what follows it: no binding, and no report."""
+        profile = self.in_force.of(queued.info.pod)
+        cycle = self._cycles.begin(queued, profile)
+        return cycle, self._attempts.decide(queued, cycle, profile)[0]
+
+    def refused(self, cycle: Cycle, why: Decided) -> None:
+        """Tell the features that such an attempt was refused, after the pod was put back."""
+        if isinstance(why, Unschedulable):
+            self._attempts.refused(cycle, self.in_force.of(cycle.pod), why)
 
     @property
     def binding(self) -> int:

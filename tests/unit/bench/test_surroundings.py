@@ -1,7 +1,5 @@
 """What is beside attempts in a workload has the effect it is named for."""
 
-import random
-
 import pytest
 
 from moorage.api.decode import decode_as
@@ -87,7 +85,7 @@ def test_pods_with_volumes_are_placed_by_nodes_that_attach_few() -> None:
     for pod in bench.pods:
         bench.queue.add(bench.cache.info(pod), 0.0)
 
-    placed = [throughput._decide(bench, random.Random(0)) for _ in bench.pods]
+    placed = [throughput.decide(bench) for _ in bench.pods]
 
     assert all(placed)
 

@@ -1,6 +1,5 @@
 """The work of an attempt, counted: a regression to scanning nodes or pods fails without a clock."""
 
-import random
 import sys
 from types import FrameType
 from typing import Any
@@ -28,9 +27,9 @@ def prepared(kind: str, nodes: int) -> throughput.Bench:
 
 def calls_per_attempt(kind: str, nodes: int) -> float:
     """Python and C calls of one attempt, once everything is warm."""
-    bench, rng, calls = prepared(kind, nodes), random.Random(0), 0
+    bench, calls = prepared(kind, nodes), 0
     for _ in range(WARM_UP):
-        throughput._decide(bench, rng)
+        throughput.decide(bench)
 
     def count(frame: FrameType, event: str, arg: Any) -> None:
         nonlocal calls
@@ -39,7 +38,7 @@ def calls_per_attempt(kind: str, nodes: int) -> float:
     sys.setprofile(count)
     try:
         for _ in range(COUNTED):
-            throughput._decide(bench, rng)
+            throughput.decide(bench)
     finally:
         sys.setprofile(None)
     return calls / COUNTED
@@ -55,7 +54,7 @@ def test_calls_do_not_grow_with_nodes(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "most"),
     [
-        pytest.param("basic", 650, id="a plain pod"),
+        pytest.param("basic", 300, id="a pod like the last one, by what was found for that"),
         pytest.param("varied", 750, id="a pod unlike all others"),
         pytest.param("spread", 950, id="a pod that is spread"),
         pytest.param("antiaffinity", 950, id="a pod that keeps its distance"),
@@ -67,12 +66,12 @@ def test_an_attempt_stays_within_its_budget_of_calls(kind: str, most: int) -> No
 
 
 def test_equal_pods_recompute_the_rows_that_changed_and_no_others() -> None:
-    bench, rng = prepared("basic", 500), random.Random(0)
+    bench = prepared("basic", 500)
     for _ in range(WARM_UP):
-        throughput._decide(bench, rng)
+        throughput.decide(bench)
     before = bench.profile.columns.rows_recomputed
 
     for _ in range(COUNTED):
-        throughput._decide(bench, rng)
+        throughput.decide(bench)
 
     assert (bench.profile.columns.rows_recomputed - before) / COUNTED <= 6

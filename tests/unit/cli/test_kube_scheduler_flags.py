@@ -10,7 +10,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from moorage import KUBE_VERSION
-from moorage.app import run_process
+from moorage.app.assembly import tap_for
 from moorage.app.inputs import MetricFlags, RunOptions
 from moorage.app.kube_flags import ConfigFlags
 from moorage.app.serving_flags import ServingFlags
@@ -19,7 +19,6 @@ from moorage.cli.kube_scheduler_flags import BOOLEANS, WITHOUT_EFFECT, from_go
 from moorage.cli.main import main
 from moorage.cli.run_cmd import run_command
 from moorage.cli.run_options import options_of
-from moorage.clock import SystemClock
 from moorage.config.loader import default_configuration
 from tests.integration.control_plane import assets
 
@@ -326,7 +325,7 @@ def test_the_gate_of_batching_is_open_unless_it_is_shut(
 ) -> None:
     _, done = written(tmp_path, f"--feature-gates={gates}")
     given = {name: value == "true" for name, value in [gates.split("=")]}
-    tap = run_process.tap_for(None, SystemClock(), ConfigFlags(feature_gates=given).batching)
+    tap = tap_for(None, lambda: 0.0, ConfigFlags(feature_gates=given).batching)
 
     assert "has no effect" not in done.output
     assert isinstance(tap, QuickDecisions) is is_quick
