@@ -7,12 +7,13 @@ READY  := $(VENV)/.ready
 DEMO   := examples/demo
 KERNELS := $(wildcard src/moorage/kernels/*.c)
 
-.PHONY: help setup demo test check fast kube-tests bench bench-simulation bench-compare clean
+.PHONY: help setup demo test lint check fast kube-tests browser-tests long-tests bench bench-simulation bench-compare clean
 
 help:
 	@echo 'make demo           schedule a small cluster in memory, and see why one pod waits'
-	@echo 'make test           every check: format, lint, types, imports, tests (builds Kubernetes once)'
-	@echo 'make check fast     the checks that need no Kubernetes'
+	@echo 'make test           format, lint, types, imports, and the tests that need nothing but Python'
+	@echo 'make kube-tests     the tests with Kubernetes own programs (make browser-tests, make long-tests)'
+	@echo 'make check          format, lint, types, imports, architecture'
 	@echo 'make kube           etcd, kube-apiserver, kube-scheduler, kubectl and the oracle in .kube-assets'
 	@echo 'make differential   random cases against kube-scheduler (CASES=1000 SEED=1)'
 	@echo 'make chaos          two replicas on a real API server with faults from a seed (SEED=1 RUNS=20)'
@@ -54,24 +55,35 @@ demo: $(NEEDED)
 	@$(BIN)/moorage simulate $(DEMO)/cluster $(DEMO)/workloads \
 	    --config $(DEMO)/scheduler.yaml --plugin $(DEMO)/quiet_nodes.py --seed 7
 
-test: check kube fast kube-tests
+# What needs neither Go, Kubernetes, node, a browser nor, once it is set up, a network.
+test: lint fast
 
-check: $(READY)
+lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check: lint
 	$(BIN)/pytest -q tests/architecture
 
 # How many processes run the tests; each has a control plane of its own.
 WORKERS ?= auto
-SPREAD  := -n $(WORKERS) --maxprocesses=4 --dist=loadfile
+TESTS   := $(BIN)/pytest -n $(WORKERS) --maxprocesses=4 --dist=worksteal
 
 fast: $(READY)
-	$(BIN)/pytest -m 'not kube' $(SPREAD)
+	$(TESTS) -m 'not kube and not browser and not long'
 
 kube-tests: $(READY) kube
-	$(BIN)/pytest -m kube $(SPREAD)
+	$(TESTS) -m 'kube and not browser and not long'
+
+browser-tests: $(READY)
+	$(TESTS) -m 'browser and not long'
+
+# PYTHONS='python3.12 python3.13': the tests of `make test` with other Pythons, too.
+long-tests: $(READY)
+	$(TESTS) -m long
+	@tests/pythons.sh $(PYTHONS)
 
 NODES ?= 5000
 PODS  ?= 3000

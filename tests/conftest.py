@@ -1,5 +1,8 @@
 """What holds for all tests."""
 
+from collections import Counter
+from typing import Any, Final
+
 import pytest
 from hypothesis import settings
 
@@ -8,9 +11,51 @@ settings.load_profile("moorage")
 
 KUBE_SECONDS = 400.0
 """A control plane that starts in seconds may take minutes where everybody wants the processor."""
+ELSEWHERE: Final = {
+    "long": "make long-tests",
+    "browser": "make browser-tests",
+    "kube": "make kube-tests",
+}
+"""What runs tests of a marker that `make test` leaves out; of two markers, the first decides."""
+LEFT_OUT: Final = pytest.StashKey[Counter[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = Counter()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("kube") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(KUBE_SECONDS))
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    for item in items:
+        marker = next((name for name in ELSEWHERE if item.get_closest_marker(name)), None)
+        if marker is not None:
+            item.config.stash[LEFT_OUT][marker] += 1
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        left_out = session.config.stash[LEFT_OUT]
+        output["left out"] = dict(left_out)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Every worker of pytest-xdist collects, and so leaves out, the same tests."""
+    told = getattr(node, "workeroutput", {}).get("left out", {})
+    node.config.stash[LEFT_OUT].update(Counter(told) - node.config.stash[LEFT_OUT])
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say what was left out, and what runs it."""
+    left_out = config.stash[LEFT_OUT]
+    if left_out and not config.option.keyword:
+        parts = [f"{count} ({ELSEWHERE[name]})" for name, count in sorted(left_out.items())]
+        terminalreporter.write_line(f"left out: {', '.join(parts)}")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.stub_dashboard import StubDashboard
 from tests.browser.test_live import VIEWS
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(400)]
 EVERYTHING: Final[dict[str, Any]] = {}
 CONTRAST: Final[dict[str, Any]] = {"runOnly": ["color-contrast"]}
 

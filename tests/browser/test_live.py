@@ -13,7 +13,7 @@ from tests.browser.visit import Visit
 
 SECONDS: Final = float(os.environ.get("MOORAGE_BROWSER_SECONDS", "5"))
 """How long changes pour in; ten minutes were measured, CI bears seconds."""
-pytestmark = pytest.mark.timeout(SECONDS * 3 + 300)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(SECONDS * 3 + 300)]
 MEGABYTE: Final = 1 << 20
 PHONE: Final = 390
 VIEWS: Final = (

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.stub_answers import NOW
 from tests.browser.stub_dashboard import StubDashboard
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 LEGENDS: Final = {
     "usage": "what is truly used",
     "gpu_fragmentation": "on GPUs that are partly used",

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser.visit import Visit, served
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 GANGS: Final = Path(__file__).parents[2] / "examples" / "gangs"
 QUOTAS: Final = {"ml": ("80", "120"), "web": ("8", "40"), "batch": ("16", "24")}
 """What each namespace is sure of, and the most it may have."""

@@ -9,7 +9,7 @@ from moorage.simulate.comparison import compare
 from moorage.simulate.report.page import document, kpi_table
 from moorage.simulate.scenario_run import RunResult
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 
 def test_numbers_are_in_sight_beside_long_names_of_configurations(

@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.browser.visit import Visit
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 PHONE: Final = 390
 TITLES: Final = {
     "/cluster": "5,000 nodes",

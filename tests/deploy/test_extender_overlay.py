@@ -11,6 +11,7 @@ from moorage.cli.main import main
 from tests.deploy.tools import DEPLOY, allowed_by, looking_on, of_kind
 
 OVERLAY = "overlays/extender"
+pytestmark = pytest.mark.kube
 
 
 def container() -> dict[str, Any]:

@@ -7,50 +7,57 @@ import pytest
 from click.testing import CliRunner
 
 from moorage.cli.main import main
-from tests.deploy.tools import DEPLOY, OVERLAYS, Raw, of_kind, templates
-
-RUNNING = [(overlay, pod) for overlay in OVERLAYS for pod in templates(overlay)]
-IDS = [f"{overlay}: {pod['spec']['serviceAccountName']}" for overlay, pod in RUNNING]
+from tests.deploy.tools import DEPLOY, OVERLAYS, RUNNING, Raw, of_kind, templates
 
 
-@pytest.mark.parametrize(("overlay", "pod"), RUNNING, ids=IDS)
-def test_it_runs_without_privileges_on_a_read_only_root(overlay: str, pod: Raw) -> None:
-    spec = pod["spec"]
+@pytest.mark.kube
+def test_the_overlays_that_run_pods_are_known() -> None:
+    assert tuple(overlay for overlay in OVERLAYS if templates(overlay)) == RUNNING
 
-    assert spec["securityContext"]["runAsNonRoot"] is True
-    assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
-    assert not any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC"))
-    assert not any("hostPath" in volume for volume in spec.get("volumes", ()))
-    for container in spec["containers"]:
-        assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
+
+@pytest.mark.kube
+@pytest.mark.parametrize("overlay", RUNNING)
+def test_it_runs_without_privileges_on_a_read_only_root(overlay: str) -> None:
+    for pod in templates(overlay):
+        spec = pod["spec"]
+
+        assert spec["securityContext"]["runAsNonRoot"] is True
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert not any(spec.get(name) for name in ("hostNetwork", "hostPID", "hostIPC"))
+        assert not any("hostPath" in volume for volume in spec.get("volumes", ()))
+        for container in spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            assert "memory" in container["resources"]["limits"]
+
+
+@pytest.mark.kube
+@pytest.mark.parametrize("overlay", RUNNING)
+def test_a_network_policy_says_who_may_connect_to_it(overlay: str) -> None:
+    for pod in templates(overlay):
+        labels = pod["metadata"]["labels"]
+        policies = [
+            policy["spec"]
+            for policy in of_kind(overlay, "NetworkPolicy")
+            if policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+        ]
+        served = {
+            port["name"]
+            for container in pod["spec"]["containers"]
+            for port in container.get("ports", ())
         }
-        assert "memory" in container["resources"]["limits"]
+
+        assert policies
+        for policy in policies:
+            assert "Ingress" in policy["policyTypes"]
+            allowed = {port["port"] for rule in policy.get("ingress", ()) for port in rule["ports"]}
+            assert allowed == served
 
 
-@pytest.mark.parametrize(("overlay", "pod"), RUNNING, ids=IDS)
-def test_a_network_policy_says_who_may_connect_to_it(overlay: str, pod: Raw) -> None:
-    labels = pod["metadata"]["labels"]
-    policies = [
-        policy["spec"]
-        for policy in of_kind(overlay, "NetworkPolicy")
-        if policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
-    ]
-    served = {
-        port["name"]
-        for container in pod["spec"]["containers"]
-        for port in container.get("ports", ())
-    }
-
-    assert policies
-    for policy in policies:
-        assert "Ingress" in policy["policyTypes"]
-        allowed = {port["port"] for rule in policy.get("ingress", ()) for port in rule["ports"]}
-        assert allowed == served
-
-
+@pytest.mark.kube
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_its_namespace_enforces_restricted_pods(overlay: str) -> None:
     for namespace in of_kind(overlay, "Namespace"):

@@ -86,11 +86,13 @@ def test_an_alert_asks_for_what_is_exported_and_says_what_to_do(alert: dict[str,
     assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
 
 
+@pytest.mark.kube
 def test_promtool_accepts_the_rules(rules: Path) -> None:
     found = f"{len(SEEDS | OURS)} rules found"
     assert found in run(program("promtool"), "check", "rules", str(rules))
 
 
+@pytest.mark.kube
 def test_alerts_fire_when_they_should_and_only_then(rules: Path) -> None:
     cases = yaml.safe_load(CASES.read_text())
     file = rules.with_name("cases.yaml")
@@ -119,6 +121,7 @@ def test_the_dashboard_asks_for_what_is_exported() -> None:
     assert {"scheduler_pending_pods", "scheduler_unschedulable_pods"} <= wanted
 
 
+@pytest.mark.kube
 def test_promtool_understands_every_expression_of_the_dashboard(tmp_path: Path) -> None:
     recorded = [
         {"record": f"panel:{number}", "expr": text.replace("$__rate_interval", "5m")}
@@ -146,6 +149,7 @@ def test_panels_do_not_overlap_and_have_names_of_their_own() -> None:
         assert len({panel[key] for panel in panels()}) == len(panels())
 
 
+@pytest.mark.kube
 def test_the_dashboard_is_found_by_grafana() -> None:
     [found] = of_kind("overlays/monitoring", "ConfigMap")
 
@@ -153,6 +157,7 @@ def test_the_dashboard_is_found_by_grafana() -> None:
     assert json.loads(found["data"]["moorage.json"])["uid"] == "moorage"
 
 
+@pytest.mark.kube
 def test_prometheus_finds_every_scheduler_and_names_its_job() -> None:
     [monitor] = of_kind("overlays/monitoring", "ServiceMonitor")
     for overlay in ("base", "overlays/several-schedulers"):

@@ -21,7 +21,7 @@ from moorage.serve.request_authorizer import Authorizer, Denied
 from moorage.watch.api_errors import Forbidden, NotFound
 from moorage.watch.api_resources import NODES, RESOURCES
 from tests.deploy.conftest import ACCOUNT, apply, kubectl
-from tests.deploy.tools import OVERLAYS, Raw, of_kind, rendered, templates
+from tests.deploy.tools import OVERLAYS, RUNNING, Raw, of_kind, rendered, templates
 from tests.integration.control_plane import ControlPlane, Refused
 from tests.integration.harness import wait_for
 
@@ -38,7 +38,7 @@ def test_the_api_server_takes_every_object(cluster: ControlPlane, overlay: str) 
     assert said.count("serverside-applied (server dry run)") == rendered(overlay).count("\nkind: ")
 
 
-@pytest.mark.parametrize("overlay", [o for o in OVERLAYS if templates(o)])
+@pytest.mark.parametrize("overlay", RUNNING)
 def test_pod_security_admits_every_pod_as_restricted(cluster: ControlPlane, overlay: str) -> None:
     """Admission is asked: a pod of each template is created, for show, where it is enforced."""
     enforced = "pod-security.kubernetes.io/enforce=restricted"

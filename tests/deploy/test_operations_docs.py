@@ -72,6 +72,7 @@ def test_every_option_of_moorage_run_that_is_mentioned_exists() -> None:
     assert set(re.findall(r"`(--[a-z-]+)`", table)) <= known
 
 
+@pytest.mark.kube
 @pytest.mark.parametrize("overlay", ["base", "overlays/several-schedulers"])
 def test_the_command_line_of_the_manifests_is_one_that_moorage_run_takes(overlay: str) -> None:
     for deployment in of_kind(overlay, "Deployment"):

@@ -1,10 +1,13 @@
 """The kustomization of the tutorial on plugins builds, and mounts the plugin where it is named."""
 
+import pytest
+
 from tests.deploy.tools import of_kind
 
 EXAMPLE = "../examples/plugin-file"
 
 
+@pytest.mark.kube
 def test_the_plugin_is_where_the_command_line_says() -> None:
     (deployment,) = of_kind(EXAMPLE, "Deployment")
     spec = deployment["spec"]["template"]["spec"]

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from moorage.cli.main import main
 from tests.deploy.tools import DEPLOY, allowed_by, looking_on, of_kind
 
 OVERLAY = "overlays/shadow"
+pytestmark = pytest.mark.kube
 
 
 def test_its_role_lists_and_watches_what_a_scheduler_follows_and_nothing_else() -> None:

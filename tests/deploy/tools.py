@@ -30,6 +30,9 @@ OVERLAYS = (
     "overlays/dashboard",
     "crds",
 )
+WITHOUT_PODS = ("overlays/monitoring", "overlays/monitoring-as-kube-scheduler", "crds")
+RUNNING = tuple(overlay for overlay in OVERLAYS if overlay not in WITHOUT_PODS)
+"""The overlays that run pods; all others but those without any."""
 REMEDIES = {
     "kubectl": "no kubectl: install it, or run `make kubectl`",
     "promtool": "no promtool: install Debian's package prometheus",

@@ -57,4 +57,4 @@ SHORT: Final = Group(
     "GangScheduling|WorkloadAwarePreemption|NodeSelector is respected|pod overhead|PVC has node-aff"
     "|PodTopologySpread Filtering|taints-tolerations|schedulingGates|LimitRange with defaults",
 )
-"""What `make test` runs: one of each kind, in a few minutes."""
+"""What `make kube-tests` runs: one of each kind, in a few minutes."""

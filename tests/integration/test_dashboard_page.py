@@ -12,7 +12,7 @@ from tests.integration.making import node, pod
 from tests.integration.test_dashboard import may_look, token
 from tests.integration.test_serving import get, placed, serving
 
-pytestmark = pytest.mark.kube
+pytestmark = [pytest.mark.kube, pytest.mark.browser]
 __all__ = ["token"]
 
 

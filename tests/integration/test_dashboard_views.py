@@ -13,7 +13,7 @@ from tests.integration.test_beside_kube_scheduler import THEIRS, kube_scheduler
 from tests.integration.test_serving import placed, serving
 from tests.integration.test_shadow import configuration
 
-pytestmark = pytest.mark.kube
+pytestmark = [pytest.mark.kube, pytest.mark.browser]
 ADAPTIVE = {
     "name": "AdaptiveSchedulingPlugin",
     "args": {"strategies": {"default": {"performanceGoals": {"lossRate": 0.02}}}},

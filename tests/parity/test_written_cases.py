@@ -28,6 +28,7 @@ def test_moorage_decides_as_written(entry: Json) -> None:
     assert writing.told(entry, outcome) == entry["want"]
 
 
+@pytest.mark.kube
 @pytest.mark.parametrize("entry", CASES)
 def test_kube_scheduler_decides_as_written(entry: Json, oracle: Oracle) -> None:
     """What is written by hand is true."""

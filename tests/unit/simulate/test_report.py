@@ -83,6 +83,7 @@ def test_what_users_wrote_is_escaped(report: Path) -> None:
     assert "<b>w0" not in report.read_text()
 
 
+@pytest.mark.browser
 def test_a_browser_shows_it_without_a_word_of_complaint(report: Path, tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
