@@ -1,7 +1,7 @@
 # GPU packing on the openb trace: every policy, both tie rules, ten seeds; see docs/gpu.md.
 .PHONY: bench-gpu
 
-TRACES ?= ../shared/traces
+TRACES ?= .traces
 SEEDS  ?= 42-51
 
 bench-gpu: $(READY)

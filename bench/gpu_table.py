@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import gpu_variants
 from gpu import seeds, summary
+from gpu_trace import lacking
 
 ROOT = Path(__file__).parent.parent
 TRACES = ("default", "cpu050", "gpushare100", "multigpu20")
@@ -176,6 +177,9 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     given = arguments()
     if not given.as_kept:
+        names = ["openb_node_list_gpu_node.csv.gz", *(f"openb_pod_list_{t}.csv.gz" for t in TRACES)]
+        if lacks := lacking(given.traces, names):
+            sys.exit(f"bench-gpu: {lacks}")
         gpu_variants.write(given.traces, given.variants)
         parts = [
             Part(trace, cell, seed)

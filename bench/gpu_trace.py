@@ -39,6 +39,15 @@ def trace_file(text: str) -> Path:
     return path
 
 
+def lacking(folder: Path, names: Sequence[str]) -> str | None:
+    """What to say where files of a trace are not there: which, and where they are published."""
+    gone = [name for name in names if not (folder / name).is_file()]
+    if not gone:
+        return None
+    more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return f"no {gone[0]}{more} in {folder}; docs/gpu.md (The traces) says where they are published"
+
+
 def rows(path: Path) -> list[dict[str, str]]:
     """The lines of a table, compressed or not."""
     raw = path.read_bytes()

@@ -20,6 +20,7 @@ from typing import Any
 
 import manifests
 import yaml
+from gpu_trace import lacking
 
 from moorage.batching.quick_attempt import QuickAttempts
 from moorage.simulate import sweep
@@ -29,7 +30,11 @@ from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
 from moorage.simulate.scenario_run import run_scenario
 
-TRACES = Path(__file__).resolve().parents[2] / "shared" / "traces"
+TRACES = Path(__file__).resolve().parents[1] / ".traces"
+NEEDED = {
+    "openb": ("openb_node_list_gpu_node.csv.gz", "openb_pod_list_default.csv.gz"),
+    "philly": ("philly_jobs_pollux.csv.gz",),
+}
 SEEDS = range(42, 52)
 NODES, SECONDS = 5000, 100_000.0
 SPLIT_ARRIVALS = 20_000
@@ -211,8 +216,8 @@ def main() -> None:
     for kind, measure in KINDS.items():
         if given.only not in (None, kind):
             continue
-        if kind in ("openb", "philly") and not given.traces.is_dir():
-            print(json.dumps({"kind": kind, "skipped": f"no traces in {given.traces}"}))
+        if lacks := lacking(given.traces, NEEDED.get(kind, ())):
+            print(json.dumps({"kind": kind, "skipped": lacks}))
             continue
         cpu = cpu_seconds()
         found = measure(given.traces, given.arrivals)

@@ -5,23 +5,22 @@ victims are marked and deleted, the pod is promised the node that kube-scheduler
 while they go, and takes it when the last is gone. Where it would not, nobody is touched, and the
 pod says why it waits.
 
-Where the vectors are not at hand, the project's own cases (`tests/parity/room.jsonl.gz`, made with
-kube-scheduler's code) are carried out. `PREEMPTION_CASES=all` carries out every case there is.
+`PREEMPTION_CASES=all` carries out every case there is.
 """
 
 import asyncio
-import gzip
 import json
+import lzma
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.api.pod import Pod
+from tests.data import DATA
 from tests.integration.control_plane import ControlPlane
 from tests.integration.harness import Running, eventually, running, scheduled_condition
 from tests.integration.making import Raw
@@ -29,17 +28,14 @@ from tests.integration.staging import Stage, key
 
 pytestmark = pytest.mark.kube
 
-ROOT = Path(__file__).resolve().parents[2]
-FOLDER = os.environ.get("CONFORMANCE_VECTORS") or ROOT.parent / "shared" / "conformance"
-VECTORS = Path(FOLDER) / "preemption.jsonl.gz"
-OWN = ROOT / "tests" / "parity" / "room.jsonl.gz"
+VECTORS = DATA / "conformance" / "preemption.jsonl.xz"
 SELECTED = 40
 """How many cases are carried out if not all are asked for: every so manieth."""
 LEAST = 30
 
 
 def cases() -> list[Raw]:
-    with gzip.open(VECTORS if VECTORS.exists() else OWN, "rt") as lines:
+    with lzma.open(VECTORS, "rt") as lines:
         rows = [json.loads(line) for line in lines]
     if os.environ.get("PREEMPTION_CASES") == "all":
         return rows

@@ -1,11 +1,8 @@
 """Configurations as people write them load, whatever version and shape they come in.
 
-`fixtures` has one of each shape. Where the documents they were modelled on are at hand, every
-configuration in those must load too.
+`fixtures` has one of each shape, and tests/data/seeds what they were modelled on.
 """
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,23 +12,14 @@ from moorage.config.loader import load
 from moorage.config.plugin_catalogue import PluginInfo
 from moorage.config.resolved_profile import Enabled, resolve
 from moorage.config.types import KIND
+from tests.unit.config.test_seeds_yaml import BLOCKS
 
 FIXTURES = Path(__file__).parent / "fixtures"
-SEEDS = Path(__file__).parents[4] / "shared" / "seeds"
 BETA3 = "kubescheduler.config.k8s.io/v1beta3 is deprecated and converted to v1"
 
 
-def blocks() -> Iterator[tuple[str, str]]:
-    """The YAML blocks of the documents, by file and line."""
-    for file in sorted(SEEDS.glob("*.txt")):
-        text = file.read_text(encoding="utf-8")
-        for block in re.finditer(r"^```ya?ml\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-            yield f"{file.name}:{text.count(chr(10), 0, block.start()) + 2}", block.group(1)
-
-
-@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"the documents are not at hand: no {SEEDS}")
 def test_every_configuration_in_the_documents_loads() -> None:
-    found = {where: text for where, text in blocks() if KIND in text}
+    found = {block.where: block.text for block in BLOCKS if KIND in block.text}
 
     for where, text in found.items():
         configuration = load(text, source=where).configuration
@@ -41,13 +29,12 @@ def test_every_configuration_in_the_documents_loads() -> None:
     assert len(found) == 9
 
 
-@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"the documents are not at hand: no {SEEDS}")
 def test_every_policy_in_the_documents_loads() -> None:
     found = [
         p
-        for where, text in blocks()
-        if scheduling_policy.KIND in text
-        for p in scheduling_policy.load_policies(text)
+        for block in BLOCKS
+        if scheduling_policy.KIND in block.text
+        for p in scheduling_policy.load_policies(block.text)
     ]
 
     assert [p.name for p in found] == ["default-policy", "gpu-policy", "batch-policy"]

@@ -16,11 +16,7 @@ from click.testing import CliRunner
 
 from moorage.cli.main import main
 from moorage.simulate.manifest_files import Manifest
-from tests.unit.config.test_seeds_yaml import SEEDS, Block, block_with, made
-
-pytestmark = pytest.mark.skipif(
-    not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: the documents are not at hand, no {SEEDS}"
-)
+from tests.unit.config.test_seeds_yaml import Block, block_with, made
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 MULTI_POINT = """

@@ -20,10 +20,11 @@ from moorage.policies.business.price_table import Instance, PriceTableError, par
 from moorage.policies.telemetry.metric_sources import PriceFile
 from moorage.simulate import manifest_files, simulation
 from moorage.testing import Cluster, NodeBuilder, node, pod
+from tests.data import DATA
 from tests.unit.policies.asking import scores, world
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "multi-cloud"
-AWS_LIST = Path(__file__).parents[4] / "shared" / "traces" / "aws_ondemand_us-east-1.csv.gz"
+AWS_LIST = DATA / "prices" / "aws_ondemand_us-east-1.csv.gz"
 TYPE = "node.kubernetes.io/instance-type"
 TABLE = parse_prices(
     "provider,region,instance_type,purchase,usd_per_hour\n"
@@ -100,7 +101,6 @@ def test_a_file_in_another_encoding_is_named(tmp_path: Path) -> None:
         asyncio.run(FilePrices(PriceFile(str(file))).read())
 
 
-@pytest.mark.skipif(not AWS_LIST.is_file(), reason=f"SKIPPED ALOUD: no {AWS_LIST}")
 def test_a_cloud_providers_own_list_is_read_as_it_is() -> None:
     table = parse_prices(gzip.decompress(AWS_LIST.read_bytes()).decode())
 
