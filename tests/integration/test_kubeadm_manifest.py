@@ -17,7 +17,7 @@ from tests.integration.control_plane import ControlPlane, free_ports
 from tests.integration.harness import wait_for
 from tests.integration.making import node, pod
 from tests.integration.test_serving import get
-from tests.unit.config.test_seeds_yaml import SEEDS, block_with
+from tests.unit.config.test_seeds_yaml import block_with
 
 pytestmark = pytest.mark.kube
 
@@ -107,7 +107,6 @@ def test_the_seeds_command_line_works(plane: ControlPlane, tmp_path: Path) -> No
     assert "--scheduler-name is ignored, because a configuration is given" in log.read_text()
 
 
-@pytest.mark.skipif(not SEEDS.is_dir(), reason=f"SKIPPED ALOUD: no {SEEDS}")
 def test_the_seeds_pod_runs_word_for_word(plane: ControlPlane, tmp_path: Path) -> None:
     """Its command and its ConfigMap: only paths and the port are of this machine."""
     the_pod, config_map = yaml.safe_load_all(block_with("- --authentication-kubeconfig").text)
