@@ -4,7 +4,7 @@ IMAGE ?= moorage:latest
 .PHONY: image manifests kubectl
 
 image:
-	docker build -t $(IMAGE) .
+	docker build -f deploy/Dockerfile -t $(IMAGE) .
 
 manifests:
 	@for overlay in base overlays/in-place-of-kube-scheduler overlays/several-schedulers overlays/monitoring overlays/extender overlays/shadow overlays/dashboard crds; do \

@@ -56,12 +56,12 @@ release-image:
 	@for image in '$(BUILDER)' '$(BASE)'; do echo "$$image" | grep -Eq '@sha256:[0-9a-f]{64}$$' || { \
 	    echo "release-image: $$image names no digest: give BUILDER= and BASE= as image@sha256:..., which" \
 	         "docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}' tells" >&2; exit 2; }; done
-	docker build --build-arg BUILDER=$(BUILDER) --build-arg BASE=$(BASE) --build-arg SOURCE_DATE_EPOCH=$(EPOCH) -t $(IMAGE) .
+	docker build --build-arg BUILDER=$(BUILDER) --build-arg BASE=$(BASE) --build-arg SOURCE_DATE_EPOCH=$(EPOCH) -f deploy/Dockerfile -t $(IMAGE) .
 
-# Writes the digests that the two tags mean today into the Dockerfile; it needs a network.
+# Writes the digests that the two tags mean today into deploy/Dockerfile; it needs a network.
 pin-base:
 	@for image in python:3.11 python:3.11-slim; do \
 	    digest=$$(docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}') && \
 	    echo "$$digest" | grep -Eq '^sha256:[0-9a-f]{64}$$' || { echo "pin-base: no digest of $$image" >&2; exit 2; }; \
-	    sed -i -E "s#^(ARG (BUILDER|BASE)=$$image)(@sha256:[0-9a-f]{64})?\$$#\1@$$digest#" Dockerfile || exit 2; done
-	@grep -E '^ARG (BUILDER|BASE)=' Dockerfile
+	    sed -i -E "s#^(ARG (BUILDER|BASE)=$$image)(@sha256:[0-9a-f]{64})?\$$#\1@$$digest#" deploy/Dockerfile || exit 2; done
+	@grep -E '^ARG (BUILDER|BASE)=' deploy/Dockerfile

@@ -16,7 +16,7 @@ import pytest
 
 from tests.deploy.tools import ROOT
 
-DOCKERFILE = (ROOT / "Dockerfile").read_text()
+DOCKERFILE = (ROOT / "deploy" / "Dockerfile").read_text()
 EPOCH = "1700000000"
 KERNELS = "moorage.kernels._kernels"
 LOAD = f"""
@@ -141,7 +141,7 @@ def test_the_build_leaves_a_bill_of_materials_in_the_image() -> None:
 
 
 def test_what_the_dockerfile_copies_is_not_kept_from_it() -> None:
-    allowed = (ROOT / "Dockerfile.dockerignore").read_text().split()
+    allowed = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().split()
     copies = [step.split()[1:-1] for step in steps() if step.startswith("COPY ")]
     names = {name for names in copies for name in names if not name.startswith(("--", "/"))}
 
@@ -162,8 +162,9 @@ def test_a_release_stands_on_digests() -> None:
 
 def test_the_base_images_can_be_pinned_by_digest(tmp_path: Path) -> None:
     """`make pin-base` writes what a registry says into the Dockerfile, again and again."""
-    for file in (ROOT / "Makefile", ROOT / "Dockerfile", *ROOT.glob("*.mk")):
-        shutil.copy(file, tmp_path)
+    (tmp_path / "deploy").mkdir()
+    for file in (ROOT / "Makefile", ROOT / "deploy" / "Dockerfile", *ROOT.glob("*.mk")):
+        shutil.copy(file, tmp_path / file.relative_to(ROOT))
     docker = tmp_path / "docker"
     docker.write_text('#!/bin/sh\necho "sha256:$(printf %064d "$DIGIT")"\n')
     docker.chmod(0o755)
@@ -172,7 +173,9 @@ def test_the_base_images_can_be_pinned_by_digest(tmp_path: Path) -> None:
         made = ["make", "--no-print-directory", "pin-base"]
         subprocess.run(made, cwd=tmp_path, check=True, env={**os.environ, **path})
 
-    pinned = re.findall(r"^ARG (\w+)=(\S+)", (tmp_path / "Dockerfile").read_text(), re.M)[:2]
+    pinned = re.findall(
+        r"^ARG (\w+)=(\S+)", (tmp_path / "deploy" / "Dockerfile").read_text(), re.M
+    )[:2]
     digest = f"@sha256:{8:064d}"
     assert dict(pinned) == {
         "BUILDER": f"python:3.11{digest}",

@@ -227,7 +227,7 @@ def test_the_image_runs_as_the_user_of_the_manifests() -> None:
     [deployment] = of_kind("base", "Deployment")
     user = deployment["spec"]["template"]["spec"]["securityContext"]["runAsUser"]
 
-    assert f"\nUSER {user}:{user}\n" in (ROOT / "Dockerfile").read_text()
+    assert f"\nUSER {user}:{user}\n" in (ROOT / "deploy" / "Dockerfile").read_text()
 
 
 @pytest.mark.parametrize("overlay", [*SCHEDULERS, "overlays/policies"])

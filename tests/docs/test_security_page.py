@@ -29,5 +29,5 @@ def test_every_claim_names_one() -> None:
 
 
 def test_people_are_told_where_to_report() -> None:
-    assert "docs/security.md" in (ROOT / "SECURITY.md").read_text()
+    assert "docs/security.md" in (ROOT / ".github" / "SECURITY.md").read_text()
     assert "SECURITY.md" in PAGE

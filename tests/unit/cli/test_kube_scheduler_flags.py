@@ -299,7 +299,7 @@ def test_every_flag_is_in_the_manual_and_the_image_has_the_command() -> None:
     manual = (root / "docs" / "operations.md").read_text()
 
     assert sorted(flag for flag in V1_37 | SEEDS if f"`--{flag}`" not in manual) == []
-    assert 'exec moorage run "$@"' in (root / "Dockerfile").read_text()
+    assert 'exec moorage run "$@"' in (root / "deploy" / "Dockerfile").read_text()
 
 
 def test_gates_of_devices_become_arguments_of_their_plugin(tmp_path: Path) -> None:
