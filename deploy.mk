@@ -10,5 +10,5 @@ manifests:
 	@for overlay in base overlays/in-place-of-kube-scheduler overlays/several-schedulers overlays/monitoring overlays/extender overlays/shadow overlays/dashboard crds; do \
 		kubectl kustomize deploy/$$overlay >/dev/null && echo "deploy/$$overlay: ok" || exit 1; done
 
-kubectl: | $(READY)
+kubectl:
 	@tests/kube/build.sh kubectl

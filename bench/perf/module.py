@@ -16,8 +16,13 @@ def version() -> str:
     return next(found)
 
 
-def scheduler_perf() -> Path:
-    """The folder of scheduler_perf in the module cache, fetched where it is not there."""
+def sources() -> Path:
+    """Its folder in the module cache, fetched where it is not there."""
     command = ["go", "mod", "download", "-json", f"k8s.io/kubernetes@{version()}"]
     said = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
-    return Path(json.loads(said.stdout)["Dir"]) / PERF
+    return Path(json.loads(said.stdout)["Dir"])
+
+
+def scheduler_perf() -> Path:
+    """The folder of scheduler_perf in it."""
+    return sources() / PERF

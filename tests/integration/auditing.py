@@ -32,6 +32,7 @@ class Asked(NamedTuple):
     namespace: str
     name: str
     status: int
+    uri: str
 
 
 def flags(home: Path) -> tuple[str, ...]:
@@ -73,6 +74,7 @@ def _asked(event: dict[str, object]) -> Asked:
         namespace=ref.get("namespace", ""),
         name=ref.get("name", ""),
         status=status.get("code", 0) if isinstance(status, dict) else 0,
+        uri=str(event["requestURI"]),
     )
 
 

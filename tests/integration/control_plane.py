@@ -36,6 +36,8 @@ USERS = ("moorage", "kube-scheduler")
 MISSING = "no etcd, kube-apiserver and kube-scheduler to test against: run `make kube`"
 NO_CONTROLLER = ("ServiceAccount", "StorageObjectInUseProtection", "TaintNodesByCondition")
 """Admission that hands on to controllers, which are not here."""
+AS_KUBEADM_SETS = ("--watch-progress-notify-interval=5s",)
+"""What kubeadm starts etcd with."""
 KEPT = ("default", "kube-node-lease", "kube-public", "kube-system")
 NAMESPACED = (
     "/api/v1/{}/pods",
@@ -82,6 +84,7 @@ class ControlPlane:
         *flags: str,
         without: Sequence[str] = NO_CONTROLLER,
         environment: Mapping[str, str] | None = None,
+        etcd_flags: Sequence[str] = AS_KUBEADM_SETS,
     ) -> None:
         self.programs = programs
         self.home = home
@@ -90,6 +93,7 @@ class ControlPlane:
         self.kubeconfig = home / "kubeconfig.yaml"
         self.port, self.etcd_port, self._peer_port = free_ports(3)
         self._flags = (*auditing.flags(home), *flags)
+        self._etcd_flags = etcd_flags
         self._without = without
         self._environment = {**os.environ, **(environment or {})}
         self._running: dict[str, subprocess.Popen[bytes]] = {}
@@ -141,6 +145,7 @@ class ControlPlane:
             f"--listen-peer-urls={peer}",
             f"--initial-advertise-peer-urls={peer}",
             f"--initial-cluster=default={peer}",
+            *self._etcd_flags,
         )
         self._until("etcd", lambda: self.etcd("maintenance/status", {}) is not None)
 

