@@ -1,13 +1,26 @@
 """What holds for all tests."""
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
 from hypothesis import settings
 
+from moorage import kernels
+
 settings.register_profile("moorage", deadline=None)  # tests count work; none of them has a clock
 settings.load_profile("moorage")
+
+
+@pytest.fixture(autouse=True)
+def _no_kernel_refused() -> Iterator[None]:
+    """A kernel that refuses goes unnoticed otherwise: its numpy form does the work."""
+    yield
+    refused = dict(kernels.refusals)
+    kernels.refusals.clear()
+    assert refused == {}
+
 
 KUBE_SECONDS = 400.0
 """A control plane that starts in seconds may take minutes where everybody wants the processor."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moorage.kernels import compiled_gpu
+from moorage import kernels
 from moorage.policies.gpu import packing_costs
 from moorage.policies.gpu.gpu_request import WHOLE
 from moorage.policies.gpu.packing_costs import NEVER, Asked, Demand, Devices
@@ -103,22 +103,54 @@ def test_all_forms_agree(nodes: list[Any], asked: Any, models: list[int], cls: l
     free, wanted = devices(nodes), Asked(np.array(amounts(asked)), np.array(models, np.uint8))
     rows = np.arange(len(nodes))
     plain = np.full((len(nodes), 4), NEVER)
-    packing_costs._write_values(plain, free, wanted, demand(cls))
+    packing_costs.write_values(plain, free, wanted, demand(cls))
 
     assert plain == pytest.approx(np.array([worth(row, asked, models, cls) for row in nodes]))
-    if compiled_gpu is not None:
-        compiled = packing_costs.placement_values(free, rows, wanted, demand(cls))
-        assert (compiled == plain).all()
+    compiled = packing_costs.placement_values(free, rows, wanted, demand(cls))
+    assert (compiled == plain).all()
+
+
+@pytest.mark.parametrize(
+    ("classes", "number", "models"),
+    [
+        pytest.param(0, 8, 2, id="no classes"),
+        pytest.param(255, 8, 2, id="255 classes"),
+        pytest.param(256, 8, 2, id="256 classes"),
+        pytest.param(257, 8, 2, id="257 classes"),
+        pytest.param(5_000, 2, 2, id="5,000 classes"),
+        pytest.param(3, 200, 2, id="200 devices"),
+        pytest.param(3, 2, 3_000, id="3,000 models"),
+    ],
+)
+def test_the_kernel_takes_any_number(classes: int, number: int, models: int) -> None:
+    if "placements" not in kernels.built:
+        pytest.skip("the kernels were not compiled")
+    rng = np.random.default_rng(classes + number)
+    left = rng.choice(np.array([0, 190, 470, 1000], np.int32), (3, number))
+    room = rng.integers(1, 40, (2, 3))
+    free = Devices(room[0], room[1], left, rng.integers(0, models, 3).astype(np.int32))
+    count = 1 + np.arange(classes) % 2
+    requests = np.array([1 + np.arange(classes) % 37, count, count, 1000 // count]).T.copy()
+    allowed = rng.integers(0, 2, (classes, models)).astype(np.uint8)
+    expected = Demand(requests, allowed, rng.random((classes, 3)), 0.125)
+    wanted = Asked(np.array([1, 1, 1, 1000]), np.ones(models, np.uint8))
+    compiled, plain = np.zeros((3, number)), np.zeros((3, number))
+
+    assert kernels.run("placements", compiled, np.arange(3), *free, *wanted, *expected)
+
+    packing_costs.write_values(plain, free, wanted, expected)
+    assert (compiled == plain).all()
+    assert (plain > NEVER).any()
 
 
 def test_columns_that_do_not_belong_together_are_refused() -> None:
-    if compiled_gpu is None:
+    if "placements" not in kernels.built:
         pytest.skip("the kernels were not compiled")
+    kernel, out = kernels.built["placements"], np.zeros((1, 4))
     free = devices([(1, 1, [1000] * 4, 0)])
     wanted = Asked(np.zeros(4, np.int64), np.ones(MODELS, np.uint8))
+    short = free._replace(memory=np.zeros(2, np.int64))
     with pytest.raises(ValueError, match="differ in length"):
-        packing_costs.placement_values(
-            free._replace(memory=np.zeros(2, np.int64)), np.arange(1), wanted, demand([])
-        )
+        kernel(out, np.arange(1), *short, *wanted, *demand([]))
     with pytest.raises(IndexError, match="no such row"):
-        packing_costs.placement_values(free, np.array([1]), wanted, demand([]))
+        kernel(out, np.array([1]), *free, *wanted, *demand([]))

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
+from moorage import kernels
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
 from moorage.cycle import filtering, scoring
@@ -17,8 +19,7 @@ from moorage.cycle.filtering import Filtering, Mask
 from moorage.cycle.profile import FilterEntry, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.verdicts import Code
-from moorage.kernels import node_totals
+from moorage.framework.verdicts import MAX_SCORE, Code
 from moorage.plugins.node_resources.balanced_allocation import (
     NodeResourcesBalancedAllocation,
     is_simple_pair,
@@ -30,10 +31,13 @@ PREEMPTION: Final = "DefaultPreemption"
 DEVICES: Final = "DynamicResources"
 RESERVING: Final = frozenset({DEVICES, "VolumeBinding"})
 """Plugins whose Reserve does nothing unless their PreFilter has noted something."""
-MOST_RESOURCES: Final = 8
 STRATEGIES: Final = frozenset({"LeastAllocated", "MostAllocated"})
 FULL_PASS_SHARE: Final = 4
 """If more than one row in this many changed, all are computed."""
+
+NOT_HERE: Final = -1
+"""The total of a node that does not take the pod."""
+_HALF: Final = MAX_SCORE // 2
 
 Spec = tuple[Any, ...]
 Requests = Sequence[tuple[int, int]]
@@ -93,16 +97,43 @@ class ClassTotals:
         if changed is not None and len(changed) * FULL_PASS_SHARE > table.rows:
             changed = None
         self._seen = -1
-        assert node_totals is not None
-        found: tuple[int, int] = node_totals.best(self.totals, changed, self._spec)
+        found: tuple[int, int] | None = kernels.run("best", self.totals, changed, self._spec)
+        if found is None:
+            write_totals(self.totals, self._spec)
+            highest = self.totals.max(initial=NOT_HERE)
+            found = int(highest), int(np.count_nonzero(self.totals == highest))
         self._seen = log.version
         return found
 
     def row(self, total: int, n: int) -> int:
         """The n-th row of those with a total."""
-        assert node_totals is not None
-        found: int = node_totals.nth(self.totals, total, n)
-        return found
+        found: int | None = kernels.run("nth", self.totals, total, n)
+        return int(np.flatnonzero(self.totals == total)[n]) if found is None else found
+
+
+def write_totals(totals: NDArray[np.int32], spec: Spec) -> None:
+    """The numpy form of the kernel `best`: the same float64 operations, over all rows."""
+    open_, pods, most_pods, needed, scored, least, weight, balanced, balance_weight = spec
+    takes = open_ & (pods < most_pods)
+    for free, amount in needed:
+        takes &= free >= amount
+    found = np.zeros(len(totals), dtype=np.int64)
+    if scored:
+        mean, weights = np.zeros(len(totals)), 0.0
+        for each, request, offered, used in scored:
+            left = np.maximum(offered - used - request, 0.0)
+            part = left if least else np.minimum(used + request, offered)
+            mean += np.floor(part * MAX_SCORE / offered) * each
+            weights += each
+        found += (mean / weights).astype(np.int64) * weight
+    if balanced:
+        (request, offered, used, share), (other, offered_too, used_too, share_too) = balanced
+        after = np.minimum((used + request) / offered, 1.0)
+        after -= np.minimum((used_too + other) / offered_too, 1.0)
+        evenness = ((1.0 - np.abs(after / 2.0)) * MAX_SCORE).astype(np.int64)
+        evenness -= ((1.0 - np.abs((share - share_too) / 2.0)) * MAX_SCORE).astype(np.int64)
+        found += (_HALF + (_HALF + evenness) // 2) * balance_weight
+    totals[:] = np.where(takes, found, NOT_HERE)
 
 
 def nodes_version(table: NodeTable) -> tuple[int, int]:
@@ -122,7 +153,7 @@ def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
     outcome.feasible = filtering.feasible_rows(profile, cycle, outcome)
     needed = plugin.checked(cycle)
     table, open_ = cycle.table, outcome.feasible
-    if len(needed) > MOST_RESOURCES or any(index >= len(table.free) for index, _ in needed):
+    if any(index >= len(table.free) for index, _ in needed):
         return None
     scores = _scores(profile, cycle, open_)
     if scores is None:
@@ -205,8 +236,7 @@ def _fit_score(cycle: Cycle, plugin: NodeResourcesFit, weight: int) -> Spec | No
     strategy, table = plugin.scoring_strategy, cycle.table
     nodes, requests = Nodes.all(table), cycle.incoming.cls.scored_requests
     resources = scored_resources(strategy.resources, requests, nodes, cycle)
-    known = strategy.type in STRATEGIES and len(resources) <= MOST_RESOURCES
-    if not known or not are_exact_in_float(resources, nodes):
+    if strategy.type not in STRATEGIES or not are_exact_in_float(resources, nodes):
         return None
     columns = ((nodes.floats(index), each, request) for index, each, request, _ in resources)
     specs = tuple((each, request, c.offered, c.scored) for c, each, request in columns)

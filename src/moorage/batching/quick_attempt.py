@@ -14,7 +14,6 @@ from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.kernels import node_totals
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
 MAKE_ROOM: Final = frozenset({PREEMPTION, DEVICES})
@@ -38,7 +37,7 @@ class QuickAttempts:
         self._cache = cache
         self._rng = rng
         self._begin = begin
-        self._is_usable = node_totals is not None and _asks_no_more(profile)
+        self._is_usable = _asks_no_more(profile)
         self._known: OrderedDict[tuple[str, int], ClassTotals | None] = OrderedDict()
         self._nodes_seen = nodes_version(cache.table)
 

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage import kernels
 from moorage.api import resource_amounts
 from moorage.cache.column_cache import Column, Rule
 from moorage.cache.node_view import Nodes
@@ -23,7 +24,6 @@ from moorage.framework.verdicts import (
     Rejection,
     ScoreRangeError,
 )
-from moorage.kernels import compiled
 
 _LOWEST = -(1 << 62)
 Scores = NDArray[np.int64]
@@ -293,21 +293,24 @@ def tie_breaker(cycle: Cycle) -> Random:
 def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:
     """One of the best nodes, each equally likely: its position, and its total."""
     whole = scoring.nodes.is_contiguous
-    if compiled is not None and scoring.columns and (whole or scoring.own is None):
-        position, total = _pick_of_columns(scoring, random)
-    else:
-        tied = best_positions(scoring)
-        position = int(tied[random.randrange(len(tied))]) if len(tied) > 1 else int(tied[0])
-        total = int(scoring.totals[position])
+    if not (scoring.columns and (whole or scoring.own is None)):
+        return _pick_of_totals(scoring, random)
+    # two compiled passes, without materialising the sum of the columns
+    own = () if scoring.own is None else ((scoring.own, 1),)
+    columns = (*scoring.columns, *own)
+    rows = None if whole else scoring.nodes.rows
+    found = kernels.run("highest", columns, rows)
+    if found is None:
+        return _pick_of_totals(scoring, random)
+    total, tied = found
+    chosen = random.randrange(tied) if tied > 1 else 0
+    position = kernels.run("nth_of", columns, rows, total, chosen)
+    if position is None:
+        position = int(best_positions(scoring)[chosen])
     return position, total + scoring.constant
 
 
-def _pick_of_columns(scoring: Scoring, random: Random) -> tuple[int, int]:
-    """The same in two compiled passes, without materialising the sum of the columns."""
-    assert compiled is not None
-    own = () if scoring.own is None else ((scoring.own, 1),)
-    columns = (*scoring.columns, *own)
-    rows = None if scoring.nodes.is_contiguous else scoring.nodes.rows
-    total, tied = compiled.highest(columns, rows)
-    chosen = random.randrange(tied) if tied > 1 else 0
-    return compiled.nth_of(columns, rows, total, chosen), total
+def _pick_of_totals(scoring: Scoring, random: Random) -> tuple[int, int]:
+    tied = best_positions(scoring)
+    position = int(tied[random.randrange(len(tied))]) if len(tied) > 1 else int(tied[0])
+    return position, scoring.total(position)

@@ -14,30 +14,38 @@
 #define WIDE
 #endif
 
-#define MOST_DEVICES 64
-#define MOST_CLASSES 256
+#define BLOCK 256 /* classes that are added up at a time */
 #define WHOLE 1000
 
 typedef struct {
     int64_t cpu, memory;
-    int32_t left[MOST_DEVICES];
-    int32_t devices, model;
+    int32_t *left;
+    Py_ssize_t devices, model;
 } State;
 
 /* Classes of pods, a column for each fact; those with a price stand at the end. */
 typedef struct {
-    double cpu[MOST_CLASSES], per_cpu[MOST_CLASSES], fragments[MOST_CLASSES];
-    double shortage[MOST_CLASSES], price[MOST_CLASSES];
-    int32_t milli[MOST_CLASSES], count[MOST_CLASSES];
+    double *cpu, *per_cpu, *fragments, *shortage, *price;
+    int32_t *milli, *count;
     const int64_t *requests; /* (class, 4): cpu, memory, count, milli */
     const uint8_t *allowed;  /* (class, model) */
-    int classes, models;
+    Py_ssize_t classes, models;
 } Demand;
 
-static void read_demand(Demand *demand, const int64_t *requests, const double *weights)
+static int read_demand(Demand *demand, const int64_t *requests, const double *weights)
 {
+    Py_ssize_t classes = demand->classes;
     demand->requests = requests;
-    for (int t = 0; t < demand->classes; t++, requests += 4, weights += 3) {
+    demand->cpu = PyMem_New(double, 5 * classes);
+    demand->milli = PyMem_New(int32_t, 2 * classes);
+    if (demand->cpu == NULL || demand->milli == NULL)
+        return -1;
+    demand->per_cpu = demand->cpu + classes;
+    demand->fragments = demand->per_cpu + classes;
+    demand->shortage = demand->fragments + classes;
+    demand->price = demand->shortage + classes;
+    demand->count = demand->milli + classes;
+    for (Py_ssize_t t = 0; t < classes; t++, requests += 4, weights += 3) {
         demand->cpu[t] = (double)requests[0];
         demand->count[t] = requests[2] ? (int32_t)requests[2] : INT32_MAX;
         demand->milli[t] = (int32_t)requests[3];
@@ -46,13 +54,14 @@ static void read_demand(Demand *demand, const int64_t *requests, const double *w
         demand->shortage[t] = requests[0] > 0 ? weights[1] : 0.0;
         demand->price[t] = weights[2];
     }
+    return 0;
 }
 
 static int64_t copies(const State *state, const int64_t *asked)
 {
     int64_t cpu = asked[0], memory = asked[1], count = asked[2], milli = asked[3], most = 0;
-    for (int i = 0; i < state->devices; i++)
-        most += count > 1 ? state->left[i] >= milli : state->left[i] / milli;
+    for (Py_ssize_t i = 0; i < state->devices; i++)
+        most += count > 1 ? state->left[i] >= milli : state->left[i] / (milli > 0 ? milli : 1);
     most = count > 1 ? most / count : most;
     if (cpu > 0 && most > 0 && state->cpu / cpu < most)
         most = state->cpu / cpu;
@@ -61,53 +70,62 @@ static int64_t copies(const State *state, const int64_t *asked)
     return most > 0 ? most : 0;
 }
 
-/* By class, what a node's idle milli lose; where the model is wrong, as if all were fragments. */
+/* By class, from the first on, what a node's idle milli lose; where the model is wrong, as if all were
+ * fragments. */
 WIDE static void lose(double *restrict out, const State *restrict state,
-                      const Demand *restrict demand, double idle)
+                      const Demand *restrict demand, Py_ssize_t first, int classes, double idle)
 {
-    int32_t fitting[MOST_CLASSES], small[MOST_CLASSES];
-    int classes = demand->classes;
+    const int32_t *restrict milli = demand->milli + first, *restrict count = demand->count + first;
+    const double *restrict needed = demand->cpu + first, *restrict per_cpu = demand->per_cpu + first;
+    const double *restrict weight = demand->fragments + first;
+    const double *restrict shortage = demand->shortage + first;
+    int32_t fitting[BLOCK], small[BLOCK];
     for (int t = 0; t < classes; t++)
         fitting[t] = small[t] = 0;
-    for (int i = 0; i < state->devices; i++) {
+    for (Py_ssize_t i = 0; i < state->devices; i++) {
         int32_t left = state->left[i];
         for (int t = 0; t < classes; t++) {
-            int32_t fits = left >= demand->milli[t];
+            int32_t fits = left >= milli[t];
             fitting[t] += fits;
             small[t] += fits ? 0 : left;
         }
     }
     double cpu = (double)state->cpu;
     for (int t = 0; t < classes; t++) {
-        int fits = (fitting[t] >= demand->count[t]) & (cpu >= demand->cpu[t]);
+        int fits = (fitting[t] >= count[t]) & (cpu >= needed[t]);
         double fragments = fits ? (double)small[t] : idle;
-        double lacking = idle - cpu * demand->per_cpu[t];
+        double lacking = idle - cpu * per_cpu[t];
         lacking = lacking > 0.0 ? lacking : 0.0;
-        out[t] = demand->fragments[t] * fragments + demand->shortage[t] * lacking;
+        out[t] = weight[t] * fragments + shortage[t] * lacking;
     }
 }
 
 static double idle_of(const State *state)
 {
     int64_t idle = 0;
-    for (int i = 0; i < state->devices; i++)
+    for (Py_ssize_t i = 0; i < state->devices; i++)
         idle += state->left[i];
     return (double)idle;
 }
 
 static double potential(const State *state, const Demand *demand)
 {
-    double lost[MOST_CLASSES], total = 0.0, idle = idle_of(state);
+    double lost[BLOCK], total = 0.0, idle = idle_of(state);
     if (idle == 0.0)
         return 0.0;
-    lose(lost, state, demand, idle);
-    for (int t = 0; t < demand->classes; t++) {
-        const int64_t *asked = demand->requests + 4 * t;
-        if (!demand->allowed[t * demand->models + state->model])
-            lost[t] = demand->fragments[t] * idle;
-        else if (demand->price[t] > 0.0)
-            lost[t] -= demand->price[t] * (double)(copies(state, asked) * asked[2] * asked[3]);
-        total += lost[t];
+    for (Py_ssize_t first = 0; first < demand->classes; first += BLOCK) {
+        Py_ssize_t rest = demand->classes - first;
+        int classes = rest < BLOCK ? (int)rest : BLOCK;
+        lose(lost, state, demand, first, classes, idle);
+        for (int i = 0; i < classes; i++) {
+            Py_ssize_t t = first + i;
+            const int64_t *asked = demand->requests + 4 * t;
+            if (!demand->allowed[t * demand->models + state->model])
+                lost[i] = demand->fragments[t] * idle;
+            else if (demand->price[t] > 0.0)
+                lost[i] -= demand->price[t] * (double)(copies(state, asked) * asked[2] * asked[3]);
+            total += lost[i];
+        }
     }
     return total;
 }
@@ -121,8 +139,8 @@ static void place_row(double *out, State *state, const int64_t *asked, const Dem
                       double packing)
 {
     int64_t count = asked[2], milli = asked[3];
-    int fitting = 0, devices = state->devices;
-    for (int i = 0; i < devices; i++) {
+    Py_ssize_t fitting = 0, devices = state->devices;
+    for (Py_ssize_t i = 0; i < devices; i++) {
         out[i] = -INFINITY;
         fitting += state->left[i] >= milli;
     }
@@ -134,8 +152,8 @@ static void place_row(double *out, State *state, const int64_t *asked, const Dem
     if (count == 0) {
         out[0] = value(state, demand, before, packing);
     } else if (count > 1 || milli == WHOLE) {
-        int taken = 0, first = -1;
-        for (int i = 0; i < devices && taken < count; i++)
+        Py_ssize_t taken = 0, first = -1;
+        for (Py_ssize_t i = 0; i < devices && taken < count; i++)
             if (state->left[i] >= milli) {
                 first = first < 0 ? i : first;
                 state->left[i] -= (int32_t)milli;
@@ -143,11 +161,11 @@ static void place_row(double *out, State *state, const int64_t *asked, const Dem
             }
         out[first] = value(state, demand, before, packing);
     } else {
-        for (int i = 0; i < devices; i++) {
+        for (Py_ssize_t i = 0; i < devices; i++) {
             int32_t left = state->left[i];
             if (left < milli)
                 continue;
-            for (int j = 0; j < i && out[i] == -INFINITY; j++)
+            for (Py_ssize_t j = 0; j < i && out[i] == -INFINITY; j++)
                 if (state->left[j] == left)
                     out[i] = out[j];
             if (out[i] != -INFINITY)
@@ -185,6 +203,8 @@ static PyObject *placements(PyObject *self, PyObject *args)
     while (taken < 11 && hold(objects[taken], &held[taken], taken == 0, sizes[taken]) == 0)
         taken++;
     PyObject *answer = NULL;
+    State state = {0};
+    Demand demand = {0};
     if (taken < 11)
         goto done;
     Py_ssize_t rows = held[1].len / 8, nodes = held[2].len / 8, models = held[7].len;
@@ -192,22 +212,24 @@ static PyObject *placements(PyObject *self, PyObject *args)
     if (held[3].len != held[2].len || held[5].len != nodes * 4 || held[6].len != 32 ||
         held[4].len != nodes * devices * 4 || held[0].len != rows * devices * 8 ||
         held[9].len != classes * models || held[10].len != classes * 24 ||
-        devices > MOST_DEVICES || devices < 1 || classes > MOST_CLASSES) {
+        (nodes && devices < 1)) {
         PyErr_SetString(PyExc_ValueError, "columns differ in length");
         goto done;
     }
-    Demand demand;
-    demand.classes = (int)classes;
-    demand.models = (int)models;
+    demand.classes = classes;
+    demand.models = models;
     demand.allowed = held[9].buf;
-    read_demand(&demand, held[8].buf, held[10].buf);
+    state.devices = devices;
+    state.left = PyMem_New(int32_t, devices);
+    if (state.left == NULL || read_demand(&demand, held[8].buf, held[10].buf) < 0) {
+        PyErr_NoMemory();
+        goto done;
+    }
     const int64_t *asked = held[6].buf, *row = held[1].buf;
     const int64_t *cpu = held[2].buf, *memory = held[3].buf;
     const int32_t *left = held[4].buf, *model = held[5].buf;
     const uint8_t *may = held[7].buf;
     double *out = held[0].buf;
-    State state;
-    state.devices = (int32_t)devices;
     for (Py_ssize_t k = 0; k < rows; k++, out += devices) {
         int64_t at = row[k];
         if (at < 0 || at >= nodes || model[at] < 0 || model[at] >= models) {
@@ -225,9 +247,12 @@ static PyObject *placements(PyObject *self, PyObject *args)
             for (Py_ssize_t i = 0; i < devices; i++)
                 out[i] = -INFINITY;
     }
-    Py_INCREF(Py_None);
-    answer = Py_None;
+    Py_INCREF(Py_True);
+    answer = Py_True;
 done:
+    PyMem_Free(state.left);
+    PyMem_Free(demand.cpu);
+    PyMem_Free(demand.milli);
     while (taken > 0)
         PyBuffer_Release(&held[--taken]);
     return answer;

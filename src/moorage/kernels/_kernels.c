@@ -1,9 +1,9 @@
 /* The passes that every pod costs over every node, fused.
  *
- * Each computes exactly what its numpy form in scoring_strategies.py or
- * node_resources_balanced_allocation.py computes: the same float64 operations in the same order, so
- * contraction into fused multiply-adds must stay off. Where this module could not be built, the numpy
- * forms are used.
+ * Each computes exactly what its numpy form computes, beside the caller in fit.py, scoring_strategies.py,
+ * balanced_allocation.py or scoring.py: the same float64 operations in the same order, so contraction
+ * into fused multiply-adds must stay off. Where this module could not be built, and where a kernel
+ * refuses its columns, the numpy forms are used.
  */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -15,8 +15,6 @@
 #else
 #define WIDE
 #endif
-
-#define MOST_RESOURCES 8
 
 typedef struct {
     const double *offered;
@@ -112,18 +110,21 @@ static PyObject *mean_allocated(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "OO!p", &out_object, &PyTuple_Type, &specs, &least))
         return NULL;
     Py_ssize_t count = PyTuple_GET_SIZE(specs), taken = 0;
-    if (count < 1 || count > MOST_RESOURCES) {
-        PyErr_SetString(PyExc_ValueError, "one to eight resources");
-        return NULL;
-    }
     Py_buffer out;
     if (PyObject_GetBuffer(out_object, &out, PyBUF_CONTIG) < 0)
         return NULL;
     Py_ssize_t rows = out.len / 8;
-    Py_buffer views[2 * MOST_RESOURCES];
-    Resource resources[MOST_RESOURCES];
+    Py_buffer *views = PyMem_New(Py_buffer, 2 * count);
+    Resource *resources = PyMem_New(Resource, count);
     double weights = 0.0;
     int failed = 0, plain = least && count == 2;
+    if (views == NULL || resources == NULL) {
+        PyErr_NoMemory();
+        failed = 1;
+    } else if (count < 1) {
+        PyErr_SetString(PyExc_ValueError, "at least one resource");
+        failed = 1;
+    }
     for (Py_ssize_t i = 0; i < count && !failed; i++) {
         PyObject *offered, *used;
         Resource *resource = &resources[i];
@@ -146,10 +147,12 @@ static PyObject *mean_allocated(PyObject *self, PyObject *args)
         mean_rows(out.buf, rows, resources, (int)count, weights, least);
     while (taken > 0)
         PyBuffer_Release(&views[--taken]);
+    PyMem_Free(views);
+    PyMem_Free(resources);
     PyBuffer_Release(&out);
     if (failed)
         return NULL;
-    Py_RETURN_NONE;
+    Py_RETURN_TRUE;
 }
 
 /* balance_of_two(out, offered0, used0, share0, request0, offered1, used1, share1, request1) */
@@ -175,7 +178,7 @@ static PyObject *balance_of_two(PyObject *self, PyObject *args)
         PyBuffer_Release(&views[--taken]);
     if (failed)
         return NULL;
-    Py_RETURN_NONE;
+    Py_RETURN_TRUE;
 }
 
 /* mark(out, free, offered, amount, bit, never): rows with less free than the amount get the bit,
@@ -202,27 +205,27 @@ static PyObject *mark(PyObject *self, PyObject *args)
         PyBuffer_Release(&views[--taken]);
     if (failed)
         return NULL;
-    Py_RETURN_NONE;
+    Py_RETURN_TRUE;
 }
 
-#define MOST_COLUMNS 32
 #define BLOCK 512
 
 /* What nodes score: columns over the table's rows, each with a weight; and which rows the nodes are,
  * where they are not all of them. */
 typedef struct {
-    Py_buffer views[MOST_COLUMNS];
-    int64_t weights[MOST_COLUMNS];
+    Py_buffer *views;
+    int64_t *weights;
     Py_buffer chosen;
     const Py_ssize_t *rows;
-    Py_ssize_t nodes;
-    int count;
+    Py_ssize_t nodes, count;
 } Scores;
 
 static void release(Scores *scores)
 {
     while (scores->count > 0)
         PyBuffer_Release(&scores->views[--scores->count]);
+    PyMem_Free(scores->views);
+    PyMem_Free(scores->weights);
     if (scores->rows != NULL)
         PyBuffer_Release(&scores->chosen);
 }
@@ -257,8 +260,15 @@ static int hold(PyObject *pairs, PyObject *rows, Scores *scores)
     Py_ssize_t length = -1, count = PyTuple_GET_SIZE(pairs);
     scores->count = 0;
     scores->rows = NULL;
-    if (count < 1 || count > MOST_COLUMNS)
-        return refuse(scores, "one to 32 columns");
+    scores->views = PyMem_New(Py_buffer, count);
+    scores->weights = PyMem_New(int64_t, count);
+    if (scores->views == NULL || scores->weights == NULL) {
+        release(scores);
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (count < 1)
+        return refuse(scores, "at least one column");
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *values;
         long long weight;
@@ -291,7 +301,7 @@ static Py_ssize_t sum_block(int64_t *restrict sums, const Scores *scores, Py_ssi
     Py_ssize_t left = scores->nodes - start, count = left < BLOCK ? left : BLOCK;
     for (Py_ssize_t i = 0; i < count; i++)
         sums[i] = 0;
-    for (int column = 0; column < scores->count; column++) {
+    for (Py_ssize_t column = 0; column < scores->count; column++) {
         const int64_t *values = scores->views[column].buf;
         int64_t weight = scores->weights[column];
         if (scores->rows == NULL)

@@ -5,7 +5,7 @@ Column = NDArray[np.float64]
 
 def mean_allocated(
     out: NDArray[np.int64], specs: tuple[tuple[float, float, Column, Column], ...], least: bool
-) -> None: ...
+) -> bool: ...
 def balance_of_two(
     out: NDArray[np.int64],
     offered0: Column,
@@ -16,7 +16,7 @@ def balance_of_two(
     used1: Column,
     share1: Column,
     request1: float,
-) -> None: ...
+) -> bool: ...
 def mark(
     out: NDArray[np.int32],
     free: NDArray[np.int64],
@@ -24,7 +24,7 @@ def mark(
     amount: int,
     bit: int,
     never: int,
-) -> None: ...
+) -> bool: ...
 def highest(
     columns: tuple[tuple[NDArray[np.int64], int], ...], rows: NDArray[np.intp] | None
 ) -> tuple[int, int]: ...

@@ -14,8 +14,7 @@
 #define WIDE
 #endif
 
-#define MOST_RESOURCES 8
-#define MOST_VIEWS (4 + 2 * MOST_RESOURCES + MOST_RESOURCES + 6)
+#define OTHER_VIEWS (4 + 6) /* totals, open, pods, most_pods; three columns of each balanced one */
 #define NOT_HERE (-1)
 
 typedef struct {
@@ -39,16 +38,16 @@ typedef struct {
 
 /* One class of pods on one table. */
 typedef struct {
-    Py_buffer views[MOST_VIEWS];
+    Py_buffer *views;
     int taken;
     int32_t *totals;
     Py_ssize_t rows;
     const uint8_t *open;
     const int64_t *pods, *most_pods;
-    Needed needed[MOST_RESOURCES];
-    int needs;
-    Scored scored[MOST_RESOURCES];
-    int scores;
+    Needed *needed;
+    Py_ssize_t needs;
+    Scored *scored;
+    Py_ssize_t scores;
     double weights;
     int least, weight;
     Balanced balanced[2];
@@ -59,6 +58,9 @@ static void let_go(Class *cls)
 {
     while (cls->taken > 0)
         PyBuffer_Release(&cls->views[--cls->taken]);
+    PyMem_Free(cls->views);
+    PyMem_Free(cls->needed);
+    PyMem_Free(cls->scored);
 }
 
 static void *take(Class *cls, PyObject *object, Py_ssize_t size, int flags)
@@ -76,12 +78,7 @@ static void *take(Class *cls, PyObject *object, Py_ssize_t size, int flags)
 
 static int take_needed(Class *cls, PyObject *specs)
 {
-    cls->needs = (int)PyTuple_GET_SIZE(specs);
-    if (cls->needs > MOST_RESOURCES) {
-        PyErr_SetString(PyExc_ValueError, "at most eight resources");
-        return -1;
-    }
-    for (int i = 0; i < cls->needs; i++) {
+    for (Py_ssize_t i = 0; i < cls->needs; i++) {
         PyObject *free;
         long long amount;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(specs, i), "OL", &free, &amount) ||
@@ -94,13 +91,8 @@ static int take_needed(Class *cls, PyObject *specs)
 
 static int take_scored(Class *cls, PyObject *specs)
 {
-    cls->scores = (int)PyTuple_GET_SIZE(specs);
     cls->weights = 0.0;
-    if (cls->scores > MOST_RESOURCES) {
-        PyErr_SetString(PyExc_ValueError, "at most eight resources");
-        return -1;
-    }
-    for (int i = 0; i < cls->scores; i++) {
+    for (Py_ssize_t i = 0; i < cls->scores; i++) {
         PyObject *offered, *used;
         Scored *scored = &cls->scored[i];
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(specs, i), "ddOO", &scored->weight, &scored->request,
@@ -143,8 +135,20 @@ static int take_class(Class *cls, PyObject *totals, PyObject *spec)
     }
     if (pair == 0)
         cls->balance_weight = 0;
-    if (PyObject_GetBuffer(totals, &cls->views[0], PyBUF_CONTIG) < 0)
+    cls->needs = PyTuple_GET_SIZE(needed);
+    cls->scores = PyTuple_GET_SIZE(scored);
+    cls->views = PyMem_New(Py_buffer, OTHER_VIEWS + cls->needs + 2 * cls->scores);
+    cls->needed = PyMem_New(Needed, cls->needs);
+    cls->scored = PyMem_New(Scored, cls->scores);
+    if (cls->views == NULL || cls->needed == NULL || cls->scored == NULL) {
+        let_go(cls);
+        PyErr_NoMemory();
         return -1;
+    }
+    if (PyObject_GetBuffer(totals, &cls->views[0], PyBUF_CONTIG) < 0) {
+        let_go(cls);
+        return -1;
+    }
     cls->taken = 1;
     cls->totals = cls->views[0].buf;
     cls->rows = cls->views[0].len / 4;
@@ -163,7 +167,7 @@ static int takes_one(const Class *cls, Py_ssize_t row)
 {
     if (!cls->open[row] || cls->pods[row] >= cls->most_pods[row])
         return 0;
-    for (int i = 0; i < cls->needs; i++)
+    for (Py_ssize_t i = 0; i < cls->needs; i++)
         if (cls->needed[i].free[row] < cls->needed[i].amount)
             return 0;
     return 1;
@@ -172,7 +176,7 @@ static int takes_one(const Class *cls, Py_ssize_t row)
 static int32_t mean(const Class *cls, Py_ssize_t row)
 {
     double total = 0.0;
-    for (int i = 0; i < cls->scores; i++) {
+    for (Py_ssize_t i = 0; i < cls->scores; i++) {
         const Scored *scored = &cls->scored[i];
         double offered = scored->offered[row], part;
         if (cls->least) {

@@ -312,6 +312,13 @@ PLUGIN_ERRORS: Final = Metric(
     "Exceptions plugins raised, each of which costs an attempt at most.",
     ("plugin", "extension_point"),
 )
+KERNEL_REFUSALS: Final = Metric(
+    "moorage_kernel_refusals",
+    "counter",
+    "How often a compiled kernel refused its columns and its numpy form did the work: slower, and "
+    "with the same result.",
+    ("kernel",),
+)
 BREAKER_STATE: Final = Metric(
     "moorage_plugin_breaker_state",
     "gauge",

@@ -17,7 +17,7 @@ from functools import cached_property
 from platform import python_version
 from typing import TYPE_CHECKING, Final
 
-from moorage import KUBE_VERSION, __version__
+from moorage import KUBE_VERSION, __version__, kernels
 from moorage.framework.verdicts import PluginError
 from moorage.observe import catalogue, state_metrics, step_timings
 from moorage.observe.catalogue import SLI_ATTEMPTS
@@ -216,6 +216,8 @@ class Metrics:
         yield histogram(catalogue.NOMINATION_DURATION, [((), self._nominations)])
         yield counter(catalogue.AFTER_FLUSH, unlabelled(self._flushed))
         yield counter(catalogue.PLUGIN_ERRORS, self._plugin_errors.items())
+        refusals = [((kernel,), count) for kernel, count in kernels.refusals.items()]
+        yield counter(catalogue.KERNEL_REFUSALS, refusals)
         yield counter(catalogue.ERRORS, self._errors.items())
         yield histogram(catalogue.EXTENDER_CALLS, self._calls.items())
         yield gauge(catalogue.UP_TO_DATE, unlabelled(self._up_to_date))

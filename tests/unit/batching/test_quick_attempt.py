@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from moorage import kernels
 from moorage.api.pod import Pod
 from moorage.api.taints import Taint, Toleration
 from moorage.app.profile_builder import build_profiles
@@ -15,13 +16,10 @@ from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
-from moorage.kernels import node_totals
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.pod_template import GPU_MODEL_LABEL, Asked, Templates
 from moorage.simulate.trace_files import make_node
 from tests.unit.simulate.scenarios import KUBE, PACKING
-
-pytestmark = pytest.mark.skipif(node_totals is None, reason="the kernels were not built")
 
 RATIO = Candidate(
     "ratio",
@@ -167,13 +165,15 @@ def test_nodes_that_some_plugin_prefers_are_attempted_in_full() -> None:
 
 
 def test_columns_of_different_lengths_are_refused() -> None:
-    assert node_totals is not None
+    if not kernels.built:
+        pytest.skip("the kernels were not compiled")
+    best = kernels.built["best"]
     short, long = np.zeros(2, dtype=np.int64), np.zeros(3, dtype=np.int64)
     spec = (np.ones(3, dtype=bool), long, short, (), (), True, 1, (), 0)
 
     with pytest.raises(ValueError, match="length"):
-        node_totals.best(np.zeros(3, dtype=np.int32), None, spec)
+        best(np.zeros(3, dtype=np.int32), None, spec)
     whole = (np.ones(3, dtype=bool), long, long + 1, (), (), True, 1, (), 0)
     with pytest.raises(ValueError, match="beyond"):
-        node_totals.best(np.zeros(3, dtype=np.int32), [3], whole)
-    assert node_totals.best(np.zeros(3, dtype=np.int32), None, whole) == (0, 3)
+        best(np.zeros(3, dtype=np.int32), [3], whole)
+    assert best(np.zeros(3, dtype=np.int32), None, whole) == (0, 3)

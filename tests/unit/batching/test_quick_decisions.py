@@ -8,11 +8,8 @@ import pytest
 
 from moorage.batching.quick_decisions import FULL_FIRST
 from moorage.cycle import attempt
-from moorage.kernels import node_totals
 from moorage.simulate import simulation_report
 from tests.unit.simulate import embedded_runs
-
-pytestmark = pytest.mark.skipif(node_totals is None, reason="the kernels were not built")
 
 GPU = [{"key": "gpu", "value": "yes", "effect": "NoSchedule"}]
 SPREAD = {

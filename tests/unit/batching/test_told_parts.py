@@ -13,11 +13,8 @@ from moorage.cycle.attempt import Decision
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import NO_TIMER, Cycle, NoTimer, Timer
 from moorage.framework.points import Score
-from moorage.kernels import node_totals
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.testing.small_cluster import profile_of
-
-pytestmark = pytest.mark.skipif(node_totals is None, reason="the kernels were not built")
 
 SIZES = (("100m", "200Mi"), ("250m", "64Mi"), ("1", "2Gi"))
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moorage import kernels
 from moorage.cache.column_cache import Column
 from moorage.cache.node_view import Nodes
-from moorage.cycle import scoring
 from moorage.cycle.scoring import Scoring, best_positions, select_host
 from moorage.testing import Cluster, node
 
@@ -59,7 +59,7 @@ def test_every_one_of_the_best_is_chosen_at_times(
     compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not compiled:
-        monkeypatch.setattr(scoring, "compiled", None)
+        monkeypatch.setattr(kernels, "built", {})
     rng = random.Random(1)
 
     chosen = {

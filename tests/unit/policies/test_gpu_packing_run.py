@@ -44,3 +44,17 @@ def test_pods_go_where_they_are_worth_most() -> None:
         packed.columns.validate(table)
         assert packed.columns.left.min() >= 0
     assert placed > 40
+
+
+def test_three_hundred_shapes_stop_no_pod() -> None:
+    cluster = Cluster(
+        *(node(f"n{i}").offering({COUNT: "8"}, cpu="64", memory="64Gi") for i in range(3)),
+        plugins=[GPUPacking()],
+    )
+    for step in range(300):
+        asked = pod(f"p{step}").requesting(cpu=f"{100 + step}m").annotated({MILLI: "1000"})
+        large = asked.annotated({MILLI: "1000", COUNT: str(2 + step % 7)})
+        assert cluster.place(large.with_spec(nodeSelector={"no": "such"})) is None
+
+    assert cluster.place(pod("victim").requesting(cpu="1")) is not None
+    assert cluster.place(pod("other").annotated({MILLI: "1000", COUNT: "2"})) is not None

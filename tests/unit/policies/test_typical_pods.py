@@ -5,7 +5,12 @@ import numpy as np
 from moorage.cache.interner import Interner
 from moorage.policies.gpu.gpu_request import GPURequest
 from moorage.policies.gpu.packing_costs import Devices, placement_values
-from moorage.policies.gpu.typical_pods import REMEMBERED, TypicalPods
+from moorage.policies.gpu.typical_pods import (
+    MOST_PRICED,
+    MOST_TYPICAL,
+    REMEMBERED,
+    TypicalPods,
+)
 
 ONE = GPURequest(8_000, 10, 1, 1000)
 EIGHT = GPURequest(64_000, 80, 8, 1000)
@@ -109,3 +114,16 @@ def test_where_pods_end_a_pod_goes_beside_others_so_that_emptier_nodes_drain() -
 
     assert turning.demand.packing > 2 * still.demand.packing
     assert best(turning, devices, ONE) == 2
+
+
+def test_of_very_many_classes_the_most_frequent_count() -> None:
+    """What an attempt costs does not grow with them, nor with those that fit nowhere."""
+    devices = free(*[64_000] * 3)
+    vain = [EIGHT._replace(cpu=10**6 + each) for each in range(300)]
+    rare = [ONE._replace(cpu=each) for each in range(1, 4_700)]
+    typical = learnt(devices, *[*vain, EIGHT, EIGHT, *rare, *[ONE] * 3])
+
+    assert len(typical.demand.requests) <= MOST_TYPICAL + MOST_PRICED
+    assert typical.demand.requests[:2, 0].tolist() == [ONE.cpu, EIGHT.cpu]
+    assert typical.demand.weights[-1, 2] > 0, "the eight fit somewhere, so that they have a price"
+    assert best(typical, devices, ONE) in range(3)

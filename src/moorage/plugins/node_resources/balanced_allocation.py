@@ -9,6 +9,7 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage import kernels
 from moorage.api.pod import Pod
 from moorage.cache.column_cache import ColumnCache, Depends, Rule
 from moorage.cache.node_view import Nodes
@@ -18,7 +19,6 @@ from moorage.config.plugin_args import CPU_AND_MEMORY, ResourceSpec
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import PreScore, Score
 from moorage.framework.verdicts import MAX_SCORE, SKIP, Skip
-from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     EXACT_BELOW,
     Amounts,
@@ -53,13 +53,10 @@ class NodeResourcesBalancedAllocation(PreScore, Score, frozen=True):
         if not any(requests.get(spec.name) for spec in self.resources):
             return
         resources = scored_resources(self.resources, requests, nodes, cycle)
-        if not is_simple_pair(resources, nodes):
-            self._score_by_passes(cycle, resources, nodes, out)
-        elif nodes.count == 1:
+        simple = is_simple_pair(resources, nodes)
+        if simple and nodes.count == 1:
             out[0] = pair_score(resources, cycle.table, nodes.first)
-        elif compiled is not None and nodes.is_contiguous:
-            _score_fused(resources, nodes, out)
-        else:
+        elif not (simple and nodes.is_contiguous and _score_fused(resources, nodes, out)):
             self._score_by_passes(cycle, resources, nodes, out)
 
     def _score_by_passes(
@@ -94,15 +91,13 @@ def _evenness_without_pod(
 _EVENNESS = Rule("evenness", np.float64, True, _evenness_without_pod)
 
 
-def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> None:
-    """The same as `_score_by_passes`, for a simple pair, in one compiled pass."""
-    if compiled is None:
-        raise LookupError("the compiled kernels were not built")
+def _score_fused(resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64]) -> bool:
+    """The same as `_score_by_passes`, for a simple pair, in one compiled pass; whether that was
+    done."""
     (first, _, request, _), (second, _, other, _) = resources
     one, two = nodes.floats(first), nodes.floats(second)
-    compiled.balance_of_two(
-        out, one.offered, one.used, one.share, request, two.offered, two.used, two.share, other
-    )
+    pair = (one.offered, one.used, one.share, request), (two.offered, two.used, two.share, other)
+    return bool(kernels.run("balance_of_two", out, *pair[0], *pair[1]))
 
 
 def is_simple_pair(resources: list[ScoredResource], nodes: Nodes) -> bool:

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage import kernels
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.resource_amounts import is_extended, node_allocatable, pod_requests
@@ -24,7 +25,6 @@ from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Reso
 from moorage.framework.plugin import Needs
 from moorage.framework.points import Filter, PreFilter, PreScore, Score
 from moorage.framework.verdicts import Rejection, unresolvable, unschedulable
-from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import devices_sign, scored_resources
 from moorage.plugins.node_resources.scoring_strategies import strategy_of
 
@@ -155,7 +155,7 @@ def mark_all(
     if crowded.any():
         out[crowded] = _TOO_MANY_PODS
     free, offered = nodes.free, nodes.allocatable
-    fused = compiled if out.dtype == np.int32 and nodes.is_contiguous else None
+    fused = out.dtype == np.int32 and nodes.is_contiguous
     for bit, (index, amount) in enumerate(checked, start=_FIRST_RESOURCE):
         if index in backed:
             if index < len(free):
@@ -163,10 +163,10 @@ def mark_all(
                 mark_short(out, plugged, offered[index], amount, 1 << bit)
         elif index >= len(free):
             out |= 1 << bit | _NEVER
-        elif fused is not None:
-            fused.mark(out, free[index], offered[index], amount, 1 << bit, _NEVER)
         else:
-            mark_short(out, free[index], offered[index], amount, 1 << bit)
+            columns = free[index], offered[index], amount, 1 << bit
+            if not (fused and kernels.run("mark", out, *columns, _NEVER)):
+                mark_short(out, *columns)
 
 
 def mark_short(

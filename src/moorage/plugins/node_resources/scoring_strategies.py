@@ -14,11 +14,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from moorage import kernels
 from moorage.cache.node_view import Nodes
 from moorage.cache.table import NodeTable
 from moorage.config.plugin_args import ScoringStrategy, UtilizationShapePoint
 from moorage.framework.verdicts import MAX_SCORE
-from moorage.kernels import compiled
 from moorage.plugins.node_resources.resource_allocation import (
     PERCENT,
     Amount,
@@ -29,7 +29,6 @@ from moorage.plugins.node_resources.resource_allocation import (
     truncated,
 )
 
-_FUSED = range(1, 9)
 _MAX_CUSTOM_SCORE = 10
 _CPU_AND_MEMORY = 2
 
@@ -50,9 +49,7 @@ def strategy_of(strategy: ScoringStrategy) -> Kernel:
             exact_mean(resources, nodes, out, least)
         elif nodes.count == 1:
             out[0] = mean_of(resources, nodes.table, nodes.first, least)
-        elif compiled is not None and len(resources) in _FUSED and nodes.is_contiguous:
-            fused_mean(resources, nodes, out, least)
-        else:
+        elif not (nodes.is_contiguous and fused_mean(resources, nodes, out, least)):
             fast_mean(resources, nodes, out, least)
 
     return kernel
@@ -89,15 +86,15 @@ def exact_mean(
 
 def fused_mean(
     resources: list[ScoredResource], nodes: Nodes, out: NDArray[np.int64], least: bool
-) -> None:
-    """The same as `fast_mean`, in one compiled pass."""
-    if compiled is None:
-        raise LookupError("the compiled kernels were not built")
+) -> bool:
+    """The same as `fast_mean`, in one compiled pass; whether that was done."""
+    if not resources:
+        return False
     specs = []
     for index, weight, request, _ in resources:
         columns = nodes.floats(index)
         specs.append((weight, request, columns.offered, columns.scored))
-    compiled.mean_allocated(out, tuple(specs), least)
+    return bool(kernels.run("mean_allocated", out, tuple(specs), least))
 
 
 def fast_mean(

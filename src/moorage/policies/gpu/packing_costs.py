@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from moorage.kernels import compiled_gpu
+from moorage import kernels
 from moorage.policies.gpu.gpu_request import WHOLE
 
 NEVER: Final = -np.inf
@@ -72,15 +72,15 @@ def placement_values(devices: Devices, rows: Counts, asked: Asked, demand: Deman
     Whole devices are the first free ones, and the value is at the first of them. The value of a pod
     without GPUs is at device 0. All other entries are NEVER.
     """
-    out = np.full((len(rows), devices.left.shape[1]), NEVER)
-    if compiled_gpu is None:
-        _write_values(out, devices.at(rows), asked, demand)
-    else:
-        compiled_gpu.placements(out, rows, *devices, *asked, *demand)
+    out = np.empty((len(rows), devices.left.shape[1]))
+    if not kernels.run("placements", out, rows, *devices, *asked, *demand):
+        write_values(out, devices.at(rows), asked, demand)
     return out
 
 
-def _write_values(out: Floats, free: Devices, asked: Asked, demand: Demand) -> None:
+def write_values(out: Floats, free: Devices, asked: Asked, demand: Demand) -> None:
+    """The numpy form: the values of a pod on nodes where this is free."""
+    out[:] = NEVER
     cpu, memory, count, milli = asked.amounts.tolist()
     fitting = (free.left >= milli).sum(axis=1)
     fits = (free.cpu >= cpu) & (free.memory >= memory) & (fitting >= count)

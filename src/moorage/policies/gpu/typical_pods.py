@@ -21,6 +21,10 @@ DRAINING: Final = 0.4
 get no new pods become empty one day, and can take a large pod."""
 REMEMBERED: Final = 16_384
 """After this many pods all counts are halved, so that newer pods count for more."""
+MOST_TYPICAL: Final = 128
+MOST_PRICED: Final = 128
+"""How many classes of each kind count, the most frequent first: each is looked at for every device
+of a node, in every attempt."""
 REPRICED: Final = 128
 """The demand is renewed after at most this many more pods."""
 
@@ -101,7 +105,7 @@ class TypicalPods:
         """Typical classes with the weights of their fragments and of their shortage."""
         chosen: list[tuple[GPURequest, int]] = []
         covered, total = 0, self._counts.total()
-        for request, count in self._counts.most_common():
+        for request, count in self._counts.most_common(MOST_TYPICAL):
             if covered >= COVERED * total:
                 break
             chosen.append((request, count))
@@ -121,7 +125,7 @@ class TypicalPods:
         scarce.
         """
         prices = {}
-        for request, count in self._large.items():
+        for request, count in self._large.most_common(MOST_PRICED):
             asked = self.asked(request)
             fits = asked.may[devices.model] != 0
             room = int(copies(devices, asked.amounts)[fits].sum())

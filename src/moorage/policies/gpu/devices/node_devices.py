@@ -31,7 +31,7 @@ PRODUCT: Final = "nvidia.com/gpu.product"
 PRODUCT_MEMORY: Final = "nvidia.com/gpu.memory"
 
 MOST_DEVICES: Final = 64
-"""More than any machine has, and the limit of the kernels."""
+"""More than any machine has."""
 
 
 class Reader(enum.Enum):
