@@ -15,7 +15,6 @@ from moorage.observe.prometheus_metrics import Metrics
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.testing import Cluster, NodeBuilder, node, pod
 
-NAMES = [name for names in kernels.MODULES.values() for name in names]
 pytestmark = pytest.mark.skipif(not kernels.built, reason="the kernels were not compiled")
 
 
@@ -58,7 +57,7 @@ def decisions() -> list[str | None]:
     return chosen
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", kernels.NAMES)
 def test_refused(
     name: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -50,18 +50,19 @@ def sample_feasible(
 ) -> NDArray[np.bool_]:
     """bool (row): the feasible rows that kube's walk over the searched ones would have reached.
 
-    Advances `profile.next_start`, where the next walk begins.
+    Advances `next_start` of the profile's progress, where the next walk begins.
     """
     percentage = profile.percentage_of_nodes_to_score
     order = np.asarray(cycle.cache.node_order(), dtype=np.intp)
     walk = order[searched[order]]
     if percentage is None or len(walk) == 0:
         return feasible
-    walk = np.roll(walk, -profile.next_start)
+    progress = profile.progress
+    walk = np.roll(walk, -progress.next_start)
     reached = np.cumsum(feasible[walk])
     wanted = num_feasible_nodes_to_find(percentage, len(walk))
     stop = int(np.searchsorted(reached, wanted)) + 1 if reached[-1] >= wanted else len(walk)
-    profile.next_start = (profile.next_start + stop) % len(order)
+    progress.next_start = (progress.next_start + stop) % len(order)
     kept = np.zeros_like(feasible)
     kept[walk[:stop]] = feasible[walk[:stop]]
     return kept
@@ -183,9 +184,9 @@ def _choose(
 def _runners_up(
     profile: Profile, cycle: Cycle, scored: Scoring, position: int
 ) -> tuple[tuple[str, Parts], ...]:
-    if cycle.now - profile.runners_up_told < RUNNERS_UP_SECONDS:
+    if cycle.now - profile.progress.runners_up_told < RUNNERS_UP_SECONDS:
         return ()
-    profile.runners_up_told = cycle.now
+    profile.progress.runners_up_told = cycle.now
     found = scoring.runners_up(scored, position, RUNNERS_UP)
     return tuple((scored.nodes.node(each).name, scored.shares_of(each)) for each in found)
 

@@ -3,6 +3,7 @@
 import copy
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -71,6 +72,16 @@ class Plan(NamedTuple):
     listeners: list[tuple[str, Listener]]
 
 
+@dataclass(slots=True)
+class Progress:
+    """Where the attempts with a profile have got to; its variants share one."""
+
+    next_start: int = 0
+    """Where the next walk over a sample of the nodes begins."""
+    runners_up_told: float = -math.inf
+    """When an attempt last reported runners-up."""
+
+
 class Profile:
     """Plugins of one schedulerName, ready to run, and what was computed with them."""
 
@@ -92,9 +103,7 @@ class Profile:
         self.shared: dict[str, Any] = {}
         self.handles: dict[str, Handle] = {}
         """Plugin name -> what that plugin may see of the scheduler that runs this profile."""
-        self.next_start = 0
-        self.runners_up_told = -math.inf
-        """When an attempt last reported runners-up."""
+        self.progress = Progress()
         self.guards = guards
         at = resolved.points
 
@@ -134,13 +143,13 @@ class Profile:
         self._plans: dict[int, Plan] = {}
 
     def without_post_filter(self) -> Self:
-        """A variant without PostFilter, so without preemption; it shares all computed state."""
+        """A variant without PostFilter, so without preemption; it shares all state."""
         variant = copy.copy(self)
         variant.post_filter = []
         return variant
 
     def named(self, scheduler_name: str) -> Self:
-        """A variant for the pods of another schedulerName; it shares all computed state."""
+        """A variant for the pods of another schedulerName; it shares all state."""
         variant = copy.copy(self)
         variant.scheduler_name, variant.version = scheduler_name, ""
         return variant

@@ -20,6 +20,7 @@ MODULES: Final = {
     "_gpu_kernels": ("placements",),
     "_node_totals": ("best", "nth"),
 }
+NAMES: Final = tuple(name for names in MODULES.values() for name in names)
 
 built: Final[dict[str, Callable[..., Any]]] = {}
 """Kernel -> its function; empty where there was no compiler when the package was installed."""

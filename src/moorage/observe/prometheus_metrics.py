@@ -216,7 +216,7 @@ class Metrics:
         yield histogram(catalogue.NOMINATION_DURATION, [((), self._nominations)])
         yield counter(catalogue.AFTER_FLUSH, unlabelled(self._flushed))
         yield counter(catalogue.PLUGIN_ERRORS, self._plugin_errors.items())
-        refusals = [((kernel,), count) for kernel, count in kernels.refusals.items()]
+        refusals = [((name,), kernels.refusals[name]) for name in kernels.NAMES]
         yield counter(catalogue.KERNEL_REFUSALS, refusals)
         yield counter(catalogue.ERRORS, self._errors.items())
         yield histogram(catalogue.EXTENDER_CALLS, self._calls.items())

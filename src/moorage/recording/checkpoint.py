@@ -81,7 +81,8 @@ def _placeholder(row: int) -> str:
 
 def _arranged(believed: Believed) -> AnyEntry:
     table, order = believed.cache.table, believed.cache.node_order()
-    starts = ((profile_key(each), each.next_start) for each in believed.profiles.values())
+    profiles = believed.profiles.values()
+    starts = ((profile_key(each), each.progress.next_start) for each in profiles)
     return entries.Arranged(tuple(table.node(row).name for row in order), tuple(starts))
 
 

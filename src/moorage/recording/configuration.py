@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 import yaml
 
-from moorage import __version__
+from moorage import __version__, kernels
 from moorage.app import config_bundle, plugin_files
 from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_text import ConfigText
@@ -16,7 +16,6 @@ from moorage.config.durations import Duration
 from moorage.config.moorage_configuration import PluginGuard
 from moorage.cycle.profile import Profile
 from moorage.framework.plugin import Plugin
-from moorage.kernels import compiled
 from moorage.recording.checkpoint import profile_key
 from moorage.recording.entries import Configured
 from moorage.recording.plugin_code import code_of
@@ -40,7 +39,7 @@ def configured(
         "---\n".join(documents),
         code_of(profiles.values()),
         tuple(plugins),
-        compiled is not None,
+        bool(kernels.built),
         __version__,
         platform.python_version(),
     )

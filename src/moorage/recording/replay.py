@@ -259,7 +259,7 @@ class Replay:
         self.cache.arrange(entry.order)
         for key, start in entry.next_start:
             if key in self.profiles:
-                self.profiles[key].next_start = start
+                self.profiles[key].progress.next_start = start
 
     def _claim_assumed(self, entry: entries.ClaimAssumed) -> None:
         claim = msgspec.msgpack.decode(entry.raw, type=ResourceClaim)

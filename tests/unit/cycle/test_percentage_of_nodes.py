@@ -44,7 +44,7 @@ def test_infeasible_nodes_are_walked_over() -> None:
     kept = attempt.sample_feasible(cluster.profile, cluster.cycle(pod("web")), every, feasible)
 
     assert np.flatnonzero(kept).tolist() == list(range(0, 200, 2))
-    assert cluster.profile.next_start == 199
+    assert cluster.profile.progress.next_start == 199
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_the_percentage_is_of_the_nodes_that_pre_filter_leaves(
     decided = attempt.run(cluster.profile, cluster.cycle(asking), keep_scores=True)
 
     found = decided.feasible if isinstance(decided, attempt.Decision) else 0
-    assert (found, cluster.profile.next_start) == (scored, next_start)
+    assert (found, cluster.profile.progress.next_start) == (scored, next_start)

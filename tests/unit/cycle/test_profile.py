@@ -155,7 +155,7 @@ def test_scores_are_checked_unless_the_plugin_promises_them_in_range() -> None:
     assert isinstance(run(enabled(Promised(), "score")), Decision)
 
 
-def test_a_variant_shares_what_was_computed_and_leaves_the_profile_as_it_was() -> None:
+def test_a_variant_shares_all_state_and_leaves_the_profile_as_it_was() -> None:
     profile = Cluster().profile
     post_filter = list(profile.post_filter)
 
@@ -165,3 +165,4 @@ def test_a_variant_shares_what_was_computed_and_leaves_the_profile_as_it_was() -
     assert (acting.scheduler_name, profile.scheduler_name) == ("other", "default-scheduler")
     assert acting.columns is quiet.columns is profile.columns
     assert acting.shared is quiet.shared is profile.shared
+    assert acting.progress is quiet.progress is profile.progress

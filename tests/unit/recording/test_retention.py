@@ -14,7 +14,7 @@ from moorage.recording.journal import Journal
 from moorage.recording.play import Player
 from moorage.recording.retention import PARTS, SEGMENT_BYTES, Retention, Rotation
 from moorage.recording.segments import Recording, SegmentWriter, begins_whole, segments_in
-from tests.unit.recording.mixed_cluster import PRIVATE, record
+from tests.unit.recording.mixed_cluster import DEFAULT, PRIVATE, gang, node, pod, record
 
 
 class Often(Rotation):
@@ -155,3 +155,31 @@ def test_options_of_no_recording() -> None:
             given.check()
     assert RecordTo("made", keep="10GiB").retention() == Retention(size=10 << 30)
     assert RecordTo("made", keep="36h").retention() == Retention(seconds=36 * 3600.0)
+
+
+SAMPLED = (
+    DEFAULT
+    + """
+percentageOfNodesToScore: 40
+"""
+)
+
+
+def test_pods_and_gangs_walk_on_from_where_the_last_attempt_stopped(tmp_path: Path) -> None:
+    """With percentageOfNodesToScore; also in a replay of the last files alone."""
+    objects = [node(each) for each in range(120)]
+    for turn in range(6):
+        objects += [pod(f"plain{turn}-{each}") for each in range(4)] + gang(f"train{turn}", 3)
+    folder = record(tmp_path / "whole", objects, SAMPLED, rotation=Often()).folder
+    attempts = [each for each in Recording(folder).entries() if isinstance(each, Attempt)]
+    assert {each.makes_room for each in attempts} == {True, False}, "gangs make no room"
+
+    whole = Player(folder).play()
+    assert whole.divergence is None
+    assert whole.attempts == len(attempts)
+    first, *rest = segments_in(folder)
+    assert rest
+    for file in (first, *rest[:-1]):
+        file.unlink()
+        played = Player(folder).play()
+        assert played.divergence is None
