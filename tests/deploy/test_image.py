@@ -162,9 +162,10 @@ def test_a_release_stands_on_digests() -> None:
 
 def test_the_base_images_can_be_pinned_by_digest(tmp_path: Path) -> None:
     """`make pin-base` writes what a registry says into the Dockerfile, again and again."""
-    (tmp_path / "deploy").mkdir()
-    for file in (ROOT / "Makefile", ROOT / "deploy" / "Dockerfile", *ROOT.glob("*.mk")):
-        shutil.copy(file, tmp_path / file.relative_to(ROOT))
+    for file in (ROOT / "Makefile", ROOT / "deploy" / "Dockerfile", *ROOT.glob("*/*.mk")):
+        copy = tmp_path / file.relative_to(ROOT)
+        copy.parent.mkdir(exist_ok=True)
+        shutil.copy(file, copy)
     docker = tmp_path / "docker"
     docker.write_text('#!/bin/sh\necho "sha256:$(printf %064d "$DIGIT")"\n')
     docker.chmod(0o755)

@@ -6,11 +6,9 @@ CONTENT := build/locked
 WHEEL   := dist/.wheel
 EPOCH   := $(shell git log -1 --format=%ct 2>/dev/null || echo 315532800)
 PIP     := -m pip --quiet --disable-pip-version-check
-BUILDER ?= python:3.11
-BASE    ?= python:3.11-slim
 ALLOWED := Apache Software License;Apache-2.0;BSD License;BSD-2-Clause;BSD-3-Clause;MIT;MIT License;ISC;PSF-2.0;Python Software Foundation License;0BSD;Zlib;CC0-1.0;BSD-3-Clause AND 0BSD AND MIT AND Zlib AND CC0-1.0;Apache-2.0 AND BSD-2-Clause;Apache-2.0 AND MIT;Mozilla Public License 2.0;MPL-2.0
 
-.PHONY: lock wheel sbom licences audit pin-base release-image
+.PHONY: lock wheel sbom licences audit
 
 $(AUDIT)/.ready: requirements/audit.lock
 	test -x $(AUDIT)/bin/python || $(PYTHON) -m venv $(AUDIT)
@@ -50,18 +48,3 @@ licences: $(CONTENT)/.ready $(AUDIT)/.ready
 # Asks a database of advisories: it needs a network.
 audit: $(AUDIT)/.ready
 	for lock in run build; do $(AUDIT)/bin/pip-audit --require-hashes --disable-pip -r requirements/$$lock.lock || exit 1; done
-
-# A tag may mean something else tomorrow: what is released stands on digests.
-release-image:
-	@for image in '$(BUILDER)' '$(BASE)'; do echo "$$image" | grep -Eq '@sha256:[0-9a-f]{64}$$' || { \
-	    echo "release-image: $$image names no digest: give BUILDER= and BASE= as image@sha256:..., which" \
-	         "docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}' tells" >&2; exit 2; }; done
-	docker build --build-arg BUILDER=$(BUILDER) --build-arg BASE=$(BASE) --build-arg SOURCE_DATE_EPOCH=$(EPOCH) -f deploy/Dockerfile -t $(IMAGE) .
-
-# Writes the digests that the two tags mean today into deploy/Dockerfile; it needs a network.
-pin-base:
-	@for image in python:3.11 python:3.11-slim; do \
-	    digest=$$(docker buildx imagetools inspect $$image --format '{{.Manifest.Digest}}') && \
-	    echo "$$digest" | grep -Eq '^sha256:[0-9a-f]{64}$$' || { echo "pin-base: no digest of $$image" >&2; exit 2; }; \
-	    sed -i -E "s#^(ARG (BUILDER|BASE)=$$image)(@sha256:[0-9a-f]{64})?\$$#\1@$$digest#" deploy/Dockerfile || exit 2; done
-	@grep -E '^ARG (BUILDER|BASE)=' deploy/Dockerfile
