@@ -1,6 +1,7 @@
 """Creates an object: name, namespace, defaults, admission and validation, then the store."""
 
 from moorage.memory import (
+    error_messages,
     namespace_lifecycle,
     object_defaults,
     object_names,
@@ -61,9 +62,14 @@ def add_object(
     else:
         metadata.pop("namespace", None)
     key = object_names.give_name(registry, resource, metadata)
+    causes = object_names.name_causes(resource, metadata["name"])
+    if causes and not registry.options.validate:
+        raise error_messages.invalid(resource, metadata["name"], *causes)
     raw = with_defaults(registry, resource, raw, restored=restored)
     if registry.options.validate and not from_server:
-        registry.validation.check(resource, raw)
+        causes += registry.validation.causes(resource, raw)
+    if causes:
+        raise error_messages.invalid(resource, metadata["name"], *causes)
     if resource == PODS and registry.options.admission and not from_server:
         registry.admission.admit(metadata, raw["spec"])
     new_pod = resource == PODS and not restored

@@ -28,7 +28,8 @@ def admit_to_namespace(
     if entry is None:
         if not registry.options.auto_namespaces:
             raise error_messages.not_found(NAMESPACES, name)
-        object_names.check_name(NAMESPACES, name)
+        if causes := object_names.name_causes(NAMESPACES, name):
+            raise error_messages.invalid(NAMESPACES, name, *causes)
         registry.store.create(table, name, _new(registry, name))
     elif is_terminating(entry) and not from_server:
         why = f"unable to create new content in namespace {name} because it is being terminated"

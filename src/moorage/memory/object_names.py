@@ -1,4 +1,4 @@
-"""Names of new objects: generated on request, and checked as an API server does."""
+"""Names of new objects: generated on request; what an API server says against one."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _NAMED_BY_LABEL: Final = frozenset(("namespaces", "services", "statefulsets"))
 
 
 def give_name(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> str:
-    """The key of a new object; generates its name if it has generateName."""
+    """The key of a new object, whose name is not checked; a missing one is generated."""
     name, prefix = metadata.get("name") or "", metadata.get("generateName") or ""
     if not name and not prefix:
         detail = "name or generateName is required"
@@ -27,16 +27,12 @@ def give_name(registry: ObjectRegistry, resource: Resource, metadata: Raw) -> st
             break
     else:
         raise error_messages.already_exists(resource, chosen, generated=not name)
-    check_name(resource, chosen)
     metadata["name"] = chosen
     return key
 
 
-def check_name(resource: Resource, name: str) -> None:
-    """Refuse a name that is invalid for the resource."""
+def name_causes(resource: Resource, name: str) -> list[str]:
+    """What makes a name invalid for the resource."""
     label = resource.plural in _NAMED_BY_LABEL
     faults = name_validation.dns_label_faults if label else name_validation.subdomain_faults
-    if causes := [
-        error_messages.invalid_value("metadata.name", name, fault) for fault in faults(name)
-    ]:
-        raise error_messages.invalid(resource, name, *causes)
+    return [error_messages.invalid_value("metadata.name", name, fault) for fault in faults(name)]

@@ -1,6 +1,7 @@
 """Objects that an API server takes, and objects it refuses, with the field it names."""
 
 from tests.unit.memory.judged_pods import PODS
+from tests.unit.memory.judged_templates import TEMPLATES
 from tests.unit.memory.object_recipes import (
     CONTAINER,
     LABELS,
@@ -279,4 +280,4 @@ OTHERS = [
         ("spec.hard[pods]",),
     ),
 ]
-JUDGED = [*PODS, *WORKLOADS, *OTHERS]
+JUDGED = [*PODS, *WORKLOADS, *OTHERS, *TEMPLATES]

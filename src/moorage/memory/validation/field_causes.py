@@ -70,6 +70,14 @@ def check_labels(field: str, labels: Mapping[str, str] | None) -> Causes:
             yield from _faulty(field, value, name_validation.label_value_faults(value))
 
 
+def check_owners(field: str, owners: Iterable[Mapping[str, Any]] | None) -> Causes:
+    """References to the owners of an object."""
+    for index, owner in enumerate(owners or ()):
+        for name in ("apiVersion", "kind", "name", "uid"):
+            if not owner.get(name):
+                yield required(f"{field}[{index}].{name}", "must not be empty")
+
+
 def _faulty(field: str, value: str, faults: Iterable[str]) -> Causes:
     for fault in faults:
         yield invalid_value(field, value, fault)

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from moorage.memory.validation import field_causes
+from moorage.memory.validation import field_causes, storage_rules
 from moorage.watch.api_server import Raw
 
 _GO_TYPES: Final = {"boolean": "bool", "time": "string", "quantity": "string"}
@@ -24,6 +24,22 @@ _BEYOND: Final = {"int32": 1 << 31, "int64": 1 << 63}
 QUANTITY_RULE: Final = (
     "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
+
+
+_EMBEDDED: Final[dict[str, tuple[str, frozenset[str]]]] = {
+    "Volume": ("VolumeSource", frozenset(("name",))),
+    "PersistentVolumeSpec": ("PersistentVolumeSource", storage_rules.VOLUME_FIELDS),
+    "Probe": (
+        "ProbeHandler",
+        frozenset(
+            f"{name}Seconds"
+            for name in ("initialDelay", "timeout", "period", "terminationGracePeriod")
+        )
+        | {"successThreshold", "failureThreshold"},
+    ),
+    "EphemeralContainer": ("EphemeralContainerCommon", frozenset(("targetContainerName",))),
+}
+"""Go structs that embed another, which a path then names, and the fields that are their own."""
 
 
 class ShapeError(Exception):
@@ -66,7 +82,9 @@ def _struct(name: str, value: Raw, at: _Place) -> Iterator[str]:
             if fields:
                 yield shown
         elif inner is not None:
-            path = f"{at.path}.{field}" if at.path else field
+            embedded, own = _EMBEDDED.get(name, ("", frozenset()))
+            of_embedded = embedded and field not in own
+            path = ".".join(filter(None, (at.path, embedded if of_embedded else "", field)))
             yield from _value(expected, inner, _Place(name, path, shown))
 
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
-from moorage.memory import error_messages
+from moorage.memory.error_messages import not_allowed
 from moorage.memory.validation import (
     cluster_rules,
     field_shapes,
@@ -12,7 +12,7 @@ from moorage.memory.validation import (
     storage_rules,
     workload_rules,
 )
-from moorage.memory.validation.field_causes import Causes, check_labels
+from moorage.memory.validation.field_causes import Causes, check_labels, check_owners
 from moorage.watch.api_errors import BadRequest
 from moorage.watch.api_resources import PODS, Resource
 from moorage.watch.api_server import Raw
@@ -20,7 +20,7 @@ from moorage.watch.api_server import Raw
 _RULES: Final[dict[str, Callable[[Raw], Causes]]] = {
     "deployments": workload_rules.check_workload,
     "replicasets": workload_rules.check_workload,
-    "statefulsets": workload_rules.check_workload,
+    "statefulsets": workload_rules.check_stateful_set,
     "daemonsets": workload_rules.check_workload,
     "replicationcontrollers": workload_rules.check_workload,
     "jobs": workload_rules.check_job,
@@ -56,22 +56,24 @@ class ObjectValidation:
     def __init__(self) -> None:
         self._good: OrderedDict[int, Raw] = OrderedDict()
 
-    def check(self, resource: Resource, raw: Raw) -> None:
-        """Check an object that has its defaults; `Invalid` names every wrong field."""
-        causes = [*check_labels("metadata.labels", raw["metadata"].get("labels"))]
+    def causes(self, resource: Resource, raw: Raw) -> list[str]:
+        """Every wrong field of an object that has its defaults; its name is checked elsewhere."""
+        metadata = raw["metadata"]
+        causes = [*check_labels("metadata.labels", metadata.get("labels"))]
+        causes += check_owners("metadata.ownerReferences", metadata.get("ownerReferences"))
         if resource == PODS:
             causes += self._pod(raw)
         elif (rule := _RULES.get(resource.plural)) is not None:
             causes += rule(raw)
-        if causes:
-            name = raw["metadata"].get("name") or ""
-            raise error_messages.invalid(resource, name, *causes)
+        return list(dict.fromkeys(causes))
 
     def _pod(self, raw: Raw) -> list[str]:
         spec: Raw = raw["spec"]
         if id(spec) in self._good:
             return []
         causes = list(pod_rules.check_pod_spec("spec", spec))
+        if spec.get("ephemeralContainers"):
+            causes.append(not_allowed("spec.ephemeralContainers", "cannot be set on create"))
         if not causes:
             self._good[id(spec)] = spec
             if len(self._good) > _SPECS_KEPT:

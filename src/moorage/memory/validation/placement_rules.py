@@ -168,7 +168,8 @@ def _exists(field: str, operator: str, value: str) -> Causes:
 
 
 def _no_operator(field: str, operator: str, value: str) -> Causes:
-    yield unsupported(f"{field}.operator", operator, ("Equal", "Exists"))
+    compared = ("Lt", "Gt") if operator in ("Lt", "Gt") else ()
+    yield unsupported(f"{field}.operator", operator, ("Equal", "Exists", *compared))
 
 
 _OPERATORS: Final[dict[str, Callable[[str, str, str], Causes]]] = {

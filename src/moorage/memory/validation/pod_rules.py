@@ -35,7 +35,7 @@ def check_pod_spec(field: str, spec: Raw) -> Causes:
     seen: set[Any] = set()
     host_network = bool(spec.get("hostNetwork"))
     ports: set[tuple[Any, ...]] = set()
-    for group in ("initContainers", "containers"):
+    for group in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(group) or ()):
             where = f"{field}.{group}[{index}]"
             yield from _container(where, container, volumes, host_network)
@@ -93,11 +93,28 @@ def _container(field: str, container: Raw, volumes: list[Any], host_network: boo
         yield required(f"{field}.image")
     for index, port in enumerate(container.get("ports") or ()):
         yield from _port(f"{field}.ports[{index}]", port, host_network)
-    for index, mount in enumerate(container.get("volumeMounts") or ()):
-        if mount.get("name") not in volumes:
-            where = f"{field}.volumeMounts[{index}].name"
-            yield missing_reference(where, mount.get("name") or "")
+    for index, variable in enumerate(container.get("env") or ()):
+        if not variable.get("name"):
+            yield required(f"{field}.env[{index}].name")
+    for group, path in (("volumeMounts", "mountPath"), ("volumeDevices", "devicePath")):
+        yield from _mounts(f"{field}.{group}", container.get(group) or (), path, volumes)
     yield from _resources(f"{field}.resources", container.get("resources") or {})
+
+
+def _mounts(field: str, mounts: Iterable[Raw], path: str, volumes: list[Any]) -> Causes:
+    """Volumes by name, each at a path of its own: mounted, or as block devices."""
+    paths: set[str] = set()
+    for index, mount in enumerate(mounts):
+        where, name, at = f"{field}[{index}]", mount.get("name") or "", mount.get(path) or ""
+        if not name:
+            yield required(f"{where}.name")
+        if name not in volumes:
+            yield missing_reference(f"{where}.name", name)
+        if not at:
+            yield required(f"{where}.{path}")
+        if at in paths:
+            yield invalid_value(f"{where}.{path}", at, "must be unique")
+        paths.add(at)
 
 
 def _port(field: str, port: Raw, host_network: bool) -> Causes:

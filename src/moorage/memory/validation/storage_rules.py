@@ -3,7 +3,7 @@
 from typing import Final
 
 from moorage.api import quantity
-from moorage.memory.error_messages import invalid_value, required
+from moorage.memory.error_messages import invalid_value, not_allowed, required
 from moorage.memory.validation import placement_rules
 from moorage.memory.validation.field_causes import (
     Causes,
@@ -18,7 +18,7 @@ _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadW
 _VOLUME_MODES: Final = ("Block", "Filesystem")
 _RECLAIM: Final = ("Delete", "Recycle", "Retain")
 _BINDING: Final = ("Immediate", "WaitForFirstConsumer")
-_NO_SOURCES: Final = frozenset(
+VOLUME_FIELDS: Final = frozenset(
     (
         "capacity",
         "accessModes",
@@ -31,24 +31,32 @@ _NO_SOURCES: Final = frozenset(
         "volumeAttributesClassName",
     )
 )
+"""The fields of a volume's spec that are no source of it."""
 
 
 def check_claim(raw: Raw) -> Causes:
     """A PersistentVolumeClaim."""
-    spec = raw.get("spec") or {}
+    yield from check_claim_spec("spec", raw.get("spec") or {})
+
+
+def check_claim_spec(field: str, spec: Raw) -> Causes:
+    """The spec of a claim, or of a claim template."""
     modes = spec.get("accessModes") or ()
     if not modes:
-        yield required("spec.accessModes", "at least 1 access mode is required")
-    yield from check_selector("spec.selector", spec.get("selector"))
+        yield required(f"{field}.accessModes", "at least 1 access mode is required")
+    yield from check_selector(f"{field}.selector", spec.get("selector"))
     for mode in modes:
-        yield from check_choice("spec.accessModes", mode, _ACCESS_MODES)
+        yield from check_choice(f"{field}.accessModes", mode, _ACCESS_MODES)
+    if "ReadWriteOncePod" in modes and set(modes) & set(_ACCESS_MODES[:-1]):
+        detail = "may not use ReadWriteOncePod with other access modes"
+        yield not_allowed(f"{field}.accessModes", detail)
     size = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     parsed = None if size is None else amount(size)
     if size is None:
-        yield required("spec.resources[storage]")
+        yield required(f"{field}.resources[storage]")
     elif parsed is not None and not quantity.parse("0") < parsed:
-        yield invalid_value("spec.resources[storage]", str(size), "must be greater than zero")
-    yield from check_choice("spec.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
+        yield invalid_value(f"{field}.resources[storage]", str(size), "must be greater than zero")
+    yield from check_choice(f"{field}.volumeMode", spec.get("volumeMode"), _VOLUME_MODES)
 
 
 def check_volume(raw: Raw) -> Causes:
@@ -74,7 +82,7 @@ def check_volume(raw: Raw) -> Causes:
     for index, term in enumerate(affinity.get("nodeSelectorTerms") or ()):
         where = f"spec.nodeAffinity.required.nodeSelectorTerms[{index}]"
         yield from placement_rules.node_term(where, term)
-    if not any(spec[field] is not None for field in spec if field not in _NO_SOURCES):
+    if not any(spec[field] is not None for field in spec if field not in VOLUME_FIELDS):
         yield required("spec", "must specify a volume type")
 
 

@@ -1,6 +1,7 @@
 """Deployments, ReplicaSets, StatefulSets, DaemonSets, ReplicationControllers, Jobs, CronJobs."""
 
 import json
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -9,10 +10,12 @@ from moorage.api import selectors
 from moorage.api.label_requirements import SelectorError
 from moorage.api.meta import LabelSelector
 from moorage.memory import pod_defaults
-from moorage.memory.error_messages import invalid_value, required
-from moorage.memory.validation import pod_rules
+from moorage.memory.error_messages import invalid_value, not_allowed, required
+from moorage.memory.validation import pod_rules, storage_rules
 from moorage.memory.validation.field_causes import (
     Causes,
+    check_choice,
+    check_dns_label,
     check_labels,
     check_not_negative,
     check_selector,
@@ -24,6 +27,16 @@ _NO_MATCH: Final = "`selector` does not match template `labels`"
 _LONGEST_CRON_JOB_NAME: Final = 52
 """A Job's name, with the timestamp that is appended, then has at most 63."""
 _NEED_A_SELECTOR: Final = ("Deployment", "ReplicaSet", "StatefulSet")
+_OWNERS: Final = {
+    "Deployment": "ReplicaSet",
+    "ReplicaSet": "ReplicaSet",
+    "StatefulSet": "StatefulSet",
+    "DaemonSet": "DaemonSet",
+}
+"""The owner of a workload's pods, where its pods may have no deadline."""
+_POD_MANAGEMENT: Final = ("OrderedReady", "Parallel")
+_GENERATED: Final = ("batch.kubernetes.io/job-name", "job-name")
+"""The labels that an API server gives to a Job's pods: the Job's name."""
 
 
 def check_workload(raw: Raw) -> Causes:
@@ -34,9 +47,49 @@ def check_workload(raw: Raw) -> Causes:
     template = spec.get("template") or {}
     yield from _selects(kind, spec, template)
     yield from check_template("spec.template", template)
-    policy = (template.get("spec") or {}).get("restartPolicy")
+    pod = template.get("spec") or {}
+    policy = pod.get("restartPolicy")
     if policy in ("OnFailure", "Never"):
         yield unsupported("spec.template.spec.restartPolicy", policy, ("Always",))
+    owner = _OWNERS.get(kind)
+    if owner and pod.get("activeDeadlineSeconds") is not None:
+        field = "spec.template.spec.activeDeadlineSeconds"
+        yield not_allowed(field, f"activeDeadlineSeconds in {owner} is not Supported")
+
+
+def check_stateful_set(raw: Raw) -> Causes:
+    """A StatefulSet: its pods may mount what its claim templates make."""
+    spec = raw.get("spec") or {}
+    management = spec.get("podManagementPolicy")
+    if management not in (None, "", *_POD_MANAGEMENT):
+        detail = f"must be '{_POD_MANAGEMENT[0]}' or '{_POD_MANAGEMENT[1]}'"
+        yield invalid_value("spec.podManagementPolicy", management, detail)
+    retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+    for when in ("whenDeleted", "whenScaled"):
+        field = f"spec.persistentVolumeClaimRetentionPolicy.{when}"
+        yield from check_choice(field, retention.get(when), ("Retain", "Delete"))
+    claims = spec.get("volumeClaimTemplates") or ()
+    for index, claim in enumerate(claims):
+        field = f"spec.volumeClaimTemplates[{index}].spec"
+        yield from storage_rules.check_claim_spec(field, claim.get("spec") or {})
+    start = (spec.get("ordinals") or {}).get("start")
+    yield from check_not_negative("spec.ordinals.start", start)
+    if spec.get("serviceName"):
+        yield from check_dns_label("spec.serviceName", spec["serviceName"])
+    yield from check_workload({**raw, "spec": _with_claims(spec, claims)})
+
+
+def _with_claims(spec: Raw, claims: Iterable[Raw]) -> Raw:
+    """The spec with a volume per claim template, which takes the place of one of that name.
+
+    The StatefulSet controller gives these volumes to each pod.
+    """
+    names = list(dict.fromkeys((claim.get("metadata") or {}).get("name") for claim in claims))
+    template = spec.get("template") or {}
+    pod = template.get("spec") or {}
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    volumes += [each for each in pod.get("volumes") or () if each.get("name") not in names]
+    return {**spec, "template": {**template, "spec": {**pod, "volumes": volumes}}}
 
 
 def check_template(field: str, template: Raw) -> Causes:
@@ -45,6 +98,9 @@ def check_template(field: str, template: Raw) -> Causes:
     yield from check_labels(f"{field}.labels", metadata.get("labels"))
     spec = pod_defaults.fill_pod_defaults(template.get("spec") or {})
     yield from pod_rules.check_pod_spec(f"{field}.spec", spec)
+    if spec.get("ephemeralContainers"):
+        detail = "ephemeral containers not allowed in pod template"
+        yield not_allowed(f"{field}.spec.ephemeralContainers", detail)
 
 
 def _selects(kind: str, spec: Raw, template: Raw) -> Causes:
@@ -81,8 +137,26 @@ def _compact(labels: dict[str, str] | None) -> str:
 
 
 def check_job(raw: Raw) -> Causes:
-    """A Job."""
-    yield from check_job_spec("spec", raw.get("spec") or {})
+    """A Job; an API server labels its pods with its name, and makes the selector."""
+    spec, name = raw.get("spec") or {}, raw["metadata"]["name"]
+    template = spec.get("template") or {}
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    manual, selector = bool(spec.get("manualSelector")), spec.get("selector")
+    if not manual:
+        generated = {**dict.fromkeys(_GENERATED, name), **labels}
+        if labels and not raw["metadata"].get("labels"):  # then a Job's labels are its pods'
+            yield from check_labels("metadata.labels", generated)
+        spec = {**spec, "template": {**template, "metadata": {"labels": generated}}}
+        given = (selector or {}).get("matchLabels"), (selector or {}).get("matchExpressions")
+        if any(given):
+            yield invalid_value("spec.selector", selector, "`selector` not auto-generated")
+    elif selector is None:
+        yield required("spec.selector")
+    yield from check_job_spec("spec", spec)
+    if manual:
+        yield from check_selector("spec.selector", selector)
+        if not _matches(selector, labels):
+            yield f"spec.template.metadata.labels: Invalid value: {_compact(labels)}: {_NO_MATCH}"
 
 
 def check_job_spec(field: str, spec: Raw) -> Causes:
