@@ -1,5 +1,7 @@
 """Pod templates as applications write them: claim templates, volumes of every source, mounts."""
 
+from typing import Any
+
 from tests.unit.memory.object_recipes import (
     CONTAINER,
     LABELS,
@@ -37,25 +39,29 @@ MOUNTED = {**CONTAINER, "volumeMounts": [{"name": "data", "mountPath": "/data"}]
 BLOCK = {**CONTAINER, "volumeDevices": [{"name": "data", "devicePath": "/dev/data"}]}
 
 
-def template(**spec: object) -> Raw:
+def template(**spec: Any) -> Raw:
     return {"metadata": {"labels": LABELS}, "spec": {"containers": [CONTAINER], **spec}}
 
 
-def claims(*names: str, **spec: object) -> list[Raw]:
+def claims(*names: str, **spec: Any) -> list[Raw]:
     return [{"metadata": {"name": name}, "spec": {**claim()["spec"], **spec}} for name in names]
 
 
-def stateful(*templates: Raw, without: str = "", **spec: object) -> Raw:
+def stateful(*templates: Raw, without: str = "", **spec: Any) -> Raw:
     """A StatefulSet whose container mounts the volume `data`."""
-    whole = {"template": template(containers=[MOUNTED]), "volumeClaimTemplates": [*templates]}
-    return workload("StatefulSet", without=without, **{**whole, **spec})
+    spec = {
+        "template": template(containers=[MOUNTED]),
+        "volumeClaimTemplates": [*templates],
+        **spec,
+    }
+    return workload("StatefulSet", "apps/v1", without=without, **spec)
 
 
-def job(**spec: object) -> Raw:
+def job(**spec: Any) -> Raw:
     return workload("Job", "batch/v1", **spec)
 
 
-def labelled_job(**spec: object) -> Raw:
+def labelled_job(**spec: Any) -> Raw:
     labelled = template(restartPolicy="Never")
     return job(template=labelled, **spec)
 
