@@ -5,12 +5,11 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
-from hypothesis import settings
 
 from moorage import kernels
+from tests.support.profiles import PROFILE  # HYPOTHESIS_PROFILE=fast, or long in long-tests
 
-settings.register_profile("moorage", deadline=None)  # tests count work; none of them has a clock
-settings.load_profile("moorage")
+pytest_plugins = ["tests.support.costs"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +23,8 @@ def _no_kernel_refused() -> Iterator[None]:
 
 KUBE_SECONDS = 400.0
 """A control plane that starts in seconds may take minutes where everybody wants the processor."""
+LONG_SECONDS = 1800.0
+"""A thousand examples of a property take minutes."""
 ELSEWHERE: Final = {
     "long": "make long-tests",
     "browser": "make browser-tests",
@@ -39,8 +40,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.get_closest_marker("kube") and not item.get_closest_marker("timeout"):
+        if item.get_closest_marker("timeout"):
+            continue
+        if item.get_closest_marker("kube"):
             item.add_marker(pytest.mark.timeout(KUBE_SECONDS))
+        elif PROFILE == "long" or item.get_closest_marker("long"):
+            item.add_marker(pytest.mark.timeout(LONG_SECONDS))
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

@@ -35,7 +35,7 @@ browser-tests: $(READY)
 
 # PYTHONS='python3.12 python3.13': the tests of `make test` with other Pythons, too.
 long-tests: $(READY)
-	$(PYTEST) -m long
+	HYPOTHESIS_PROFILE=long $(PYTEST) -m 'long or (hypothesis and not kube and not browser)'
 	@tests/pythons.sh $(PYTHONS)
 
 # Kubernetes' own programs, to test and measure against, in .kube-assets/bin; see tests/kube/build.sh.

@@ -7,7 +7,13 @@ import pytest
 pytest_plugins = ["pytester"]
 
 CONFTEST = Path(__file__).resolve().parents[1] / "conftest.py"
-MARKERS = "[pytest]\nmarkers =\n    kube\n    browser\n    long\n"
+SETTINGS = f"""[pytest]
+pythonpath = {CONFTEST.parents[1]}
+markers =
+    kube
+    browser
+    long
+"""
 TESTS = """
 import pytest
 
@@ -26,7 +32,7 @@ CHOSEN = ("-m", "not kube and not browser", "-p", "no:cacheprovider")
 
 @pytest.fixture
 def tests(pytester: pytest.Pytester) -> pytest.Pytester:
-    pytester.makeini(MARKERS)
+    pytester.makeini(SETTINGS)
     pytester.makeconftest(CONFTEST.read_text())
     pytester.makepyfile(TESTS)
     return pytester

@@ -1,9 +1,8 @@
 """Links between pages lead somewhere."""
 
 import re
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -16,13 +15,16 @@ ANCHOR = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
 CODE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_link_of_a_page_leads_to_a_file(page: Path) -> None:
+def broken_links(page: Path) -> list[str]:
     missing = [to for to in LINK.findall(page.read_text()) if not (page.parent / to).exists()]
+    return [f"{page.name}: {to}" for to in missing]
 
-    assert missing == []
+
+def test_every_link_of_a_page_leads_to_a_file() -> None:
+    assert [link for page in PAGES for link in broken_links(page)] == []
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """What can be linked to: headings, as GitHub names them, and places that have an id."""
     text = CODE.sub("", page.read_text())
@@ -31,15 +33,30 @@ def anchors(page: Path) -> set[str]:
     return named | set(re.findall(r'<a id="([^"]+)">', text))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_anchor_that_a_page_links_to_is_there(page: Path) -> None:
+def broken_anchors(page: Path) -> list[str]:
     linked = ANCHOR.findall(CODE.sub("", page.read_text()))
     targets = [(page.parent / to if to else page, anchor) for to, anchor in linked]
-    missing = [
-        f"{target.name}#{anchor}" for target, anchor in targets if anchor not in anchors(target)
+    return [
+        f"{page.name}: {target.name}#{anchor}"
+        for target, anchor in targets
+        if anchor not in anchors(target)
     ]
 
-    assert missing == []
+
+def test_every_anchor_that_a_page_links_to_is_there() -> None:
+    assert [anchor for page in PAGES for anchor in broken_anchors(page)] == []
+
+
+def test_what_leads_nowhere_is_noticed(tmp_path: Path) -> None:
+    page, other = tmp_path / "page.md", tmp_path / "other.md"
+    other.write_text('# A heading\n\n<a id="place">\n')
+    page.write_text(
+        "[1](other.md) [2](gone.md) [3](other.md#a-heading) [4](other.md#place) "
+        "[5](other.md#no-heading) [6](#none) [7](https://example.com/gone)\n"
+    )
+
+    assert broken_links(page) == ["page.md: gone.md"]
+    assert broken_anchors(page) == ["page.md: other.md#no-heading", "page.md: page.md#none"]
 
 
 def test_the_readme_leads_to_every_page() -> None:

@@ -4,7 +4,7 @@ import copy
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
@@ -141,7 +141,6 @@ def without_zeros(told: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(steps, max_size=40))
 def test_any_sequence_of_events_gives_the_table_that_a_rebuild_gives(
     history: list[tuple[str, Any]],
@@ -154,7 +153,6 @@ def test_any_sequence_of_events_gives_the_table_that_a_rebuild_gives(
     assert without_zeros(facts(rebuilt(cache))) == without_zeros(facts(cache))
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(steps, max_size=25), st.lists(steps, max_size=25))
 def test_rolling_back_a_trial_restores_every_column(
     history: list[tuple[str, Any]], trial: list[tuple[str, Any]]
@@ -176,7 +174,6 @@ def test_rolling_back_a_trial_restores_every_column(
     assert sorted(order) == sorted(cache.node_order())
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(steps, max_size=30), st.integers(0, 30))
 def test_the_logs_name_every_row_that_changed(history: list[tuple[str, Any]], start: int) -> None:
     cache = Cache()

@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
@@ -25,7 +25,6 @@ def world_of(cluster: Cluster) -> World:
     asked=st.tuples(sizes, sizes),
     port=st.booleans(),
 )
-@settings(max_examples=80, deadline=None)
 def test_counting_is_placing(offered: Any, asked: Any, port: bool) -> None:
     cluster = Cluster(
         *(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api import selectors
@@ -211,7 +211,6 @@ def check_carried(cache: Cache, counters: PodCounters) -> None:
     check_tally(cache, counters, tally, counted(cache, weight))
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(steps, min_size=10, max_size=40),
     st.lists(selections, min_size=1, max_size=3),
@@ -229,7 +228,6 @@ def test_counters_equal_a_scan_after_every_event(
         check(cache, counters, asked)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.one_of(_COMMON[0], _RARE[0]), max_size=40), selections)
 def test_domains_follow_nodes(events: list[Step], asked: PodSelection) -> None:
     cache = Cache()
@@ -239,7 +237,6 @@ def test_domains_follow_nodes(events: list[Step], asked: PodSelection) -> None:
         check(cache, counters, [asked])
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(steps, max_size=12), st.lists(steps, max_size=12), selections)
 def test_a_trial_is_counted_and_taken_back(
     before: list[Step], tried: list[Step], asked: PodSelection
@@ -256,7 +253,6 @@ def test_a_trial_is_counted_and_taken_back(
     check(cache, counters, [asked])
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.lists(steps, max_size=40), st.lists(selections, min_size=1, max_size=3))
 def test_many_events_are_caught_up_with_at_once(
     events: list[Step], asked: list[PodSelection]

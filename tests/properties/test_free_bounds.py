@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.cache.cache import Cache
@@ -19,7 +19,6 @@ def has_room(cache: Cache, row: int, amounts: list[tuple[int, int]]) -> bool:
     )
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(steps, asked), max_size=25))
 def test_room_everywhere_is_room_on_every_node(
     history: list[tuple[tuple[str, Any], list[tuple[int, int]]]],
@@ -31,7 +30,6 @@ def test_room_everywhere_is_room_on_every_node(
             assert all(has_room(cache, row, amounts) for row in cache.table.row_of.values())
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(nodes(), min_size=1, max_size=4), st.lists(pods(), max_size=4), asked)
 def test_a_fresh_floor_is_as_high_as_can_be(
     offered: list[Any], bound: list[Any], amounts: list[tuple[int, int]]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage import kernels
@@ -97,7 +97,6 @@ def worth(row: Any, asked: Any, models: list[int], classes: list[Any]) -> list[f
     return out
 
 
-@settings(deadline=None)
 @given(st.lists(node, min_size=1, max_size=6), pod, may, st.lists(expected, max_size=5))
 def test_all_forms_agree(nodes: list[Any], asked: Any, models: list[int], cls: list[Any]) -> None:
     free, wanted = devices(nodes), Asked(np.array(amounts(asked)), np.array(models, np.uint8))

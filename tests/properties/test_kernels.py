@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage import Nodes, kernels
@@ -50,7 +50,6 @@ def fit_twin(cluster: Cluster, incoming: Pod, target: Node) -> list[str]:
     return short
 
 
-@settings(max_examples=120, deadline=None)
 @given(worlds())
 def test_fit(world: tuple[Cluster, Pod]) -> None:
     cluster, incoming = world
@@ -137,7 +136,6 @@ def strategy_twin(
     return total // weights
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     worlds(),
     specs,
@@ -161,7 +159,6 @@ def test_scoring_strategies(
         assert told[target.name] == strategy_twin(cluster, incoming, target, strategy, shape)
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds(), specs, maybe)
 def test_every_form_of_the_mean_is_the_exact_one(
     world: tuple[Cluster, Pod], resources: list[ResourceSpec], least: bool
@@ -187,7 +184,6 @@ def test_every_form_of_the_mean_is_the_exact_one(
         assert fused.tolist() == exact.tolist()
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds(), maybe)
 def test_balanced_allocation_is_the_same_without_a_compiler(
     world: tuple[Cluster, Pod], wide: bool
@@ -212,7 +208,6 @@ score_columns = st.integers(1, 1300).flatmap(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(score_columns, st.integers(0, 2**32), maybe)
 def test_the_best_nodes_are_the_same_without_a_compiler(
     drawn: tuple[int, list[int], int], seed: int, some: bool
@@ -275,7 +270,6 @@ def evenness_twin(requested: list[int], offered: list[int]) -> int:
     return int((1 - deviation) * 100.0)
 
 
-@settings(max_examples=200, deadline=None)
 @given(worlds(), specs)
 def test_balanced_allocation(world: tuple[Cluster, Pod], resources: list[ResourceSpec]) -> None:
     cluster, incoming = world

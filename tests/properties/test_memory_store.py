@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, cast
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.meta import KubeObject
@@ -250,7 +250,6 @@ steps = st.lists(step, min_size=20, max_size=80)
 faults = st.lists(st.integers(0, 9), max_size=20)
 
 
-@settings(deadline=None, max_examples=150)
 @given(steps, faults)
 def test_every_follower_ends_with_exactly_what_is_stored(
     steps: list[Step], faults: list[int]
@@ -262,7 +261,6 @@ def test_every_follower_ends_with_exactly_what_is_stored(
         assert follower.reflector.known == follower.believed
 
 
-@settings(deadline=None, max_examples=100)
 @given(steps)
 def test_versions_strictly_increase_and_events_of_an_object_are_in_order(
     steps: list[Step],
@@ -276,7 +274,6 @@ def test_versions_strictly_increase_and_events_of_an_object_are_in_order(
         assert event.object.metadata.resource_version == event.resource_version
 
 
-@settings(deadline=None, max_examples=100)
 @given(steps)
 def test_a_pod_is_bound_at_most_once(steps: list[Step]) -> None:
     world = _run(steps, [])
@@ -290,7 +287,6 @@ def test_a_pod_is_bound_at_most_once(steps: list[Step]) -> None:
     assert sum(bool(node) for node in nodes.values()) == len(world.binds)
 
 
-@settings(deadline=None, max_examples=100)
 @given(steps, st.data())
 def test_a_watch_from_any_version_gets_what_happened_since_or_is_gone(
     steps: list[Step], data: st.DataObject

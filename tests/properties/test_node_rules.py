@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.node_selectors import required_affinity_matches, term_matches
@@ -32,7 +32,6 @@ from tests.properties.node_worlds import (
 CORDON = Taint(key="node.kubernetes.io/unschedulable", effect="NoSchedule")
 
 
-@settings(max_examples=120, deadline=None)
 @given(worlds())
 def test_taints_and_cordons(world: tuple[Cluster, Pod]) -> None:
     cluster, incoming = world
@@ -55,7 +54,6 @@ def test_taints_and_cordons(world: tuple[Cluster, Pod]) -> None:
         assert (cordoned[target.name] is not None) == closed
 
 
-@settings(max_examples=150, deadline=None)
 @given(worlds())
 def test_node_affinity_and_names(world: tuple[Cluster, Pod]) -> None:
     cluster, incoming = world
@@ -81,7 +79,6 @@ preferences = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(worlds(), preferences)
 def test_preferred_node_affinity(
     world: tuple[Cluster, Pod], preferred: list[dict[str, Any]]
@@ -117,7 +114,6 @@ def _is_well_formed(preferred: dict[str, Any]) -> bool:
     return True
 
 
-@settings(max_examples=120, deadline=None)
 @given(worlds())
 def test_host_ports(world: tuple[Cluster, Pod]) -> None:
     cluster, incoming = world
@@ -134,7 +130,6 @@ def test_host_ports(world: tuple[Cluster, Pod]) -> None:
         assert (told[target.name] is not None) == clash
 
 
-@settings(max_examples=120, deadline=None)
 @given(worlds())
 def test_image_locality(world: tuple[Cluster, Pod]) -> None:
     cluster, incoming = world
@@ -158,7 +153,6 @@ def test_image_locality(world: tuple[Cluster, Pod]) -> None:
         assert told[target.name] == 100 * (clamped - low) // (high - low)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(0, 10**9), min_size=1, max_size=6), maybe)
 def test_normalising_by_the_maximum(raw: list[int], reverse: bool) -> None:
     scores_given = np.array(raw, dtype=np.int64)

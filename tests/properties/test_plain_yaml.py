@@ -3,13 +3,14 @@
 import math
 from typing import Any
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from moorage.config import yaml_documents
 from moorage.config.field_errors import ConfigError
 from moorage.config.plain_blocks import BlockReader
 from moorage.config.plain_yaml import NOT_PLAIN, PlainReader
+from tests.support.profiles import at_least
 
 SAMPLES = r"""
 a b yes No ON off y n null ~ true False 0 1 -1 +1 007 0x1F 0b1 0o7 1_000 1e3 1.5 .5 -.5 .inf .nan
@@ -52,7 +53,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-@settings(max_examples=600)
+@at_least(100)  # a line is of ninety words, with fewer texts most of them are never seen
 @given(TEXTS)
 @example("a:\n- b\n- c: 1\n  d:\n  - e\nf: {}")
 @example("a: b\n  c: d")
@@ -90,7 +91,7 @@ NESTED = st.recursive(
 )
 
 
-@settings(max_examples=600)
+@at_least(100)  # as above
 @given(
     st.lists(TEXTS | NESTED.map(lambda lines: "\n".join(line[2:] for line in lines)), max_size=4)
 )

@@ -224,7 +224,7 @@ def _whole(plugin: Any, score: float) -> int:
     return int(min(max(score, 0), 100) + HAIR)
 
 
-@settings(max_examples=100, deadline=None, phases=PHASES)
+@settings(phases=PHASES)
 @given(drawn=some_world())
 def test_every_vector_form_means_what_the_loop_means(drawn: tuple[World, list[Any]]) -> None:
     world, objects = drawn
@@ -232,7 +232,7 @@ def test_every_vector_form_means_what_the_loop_means(drawn: tuple[World, list[An
         agree(plugin, twin, world, cycle_of(world, objects))
 
 
-@settings(max_examples=50, deadline=None, phases=PHASES)
+@settings(phases=PHASES)
 @given(drawn=some_world())
 def test_adaptive_scheduling_places_by_its_strategy(drawn: tuple[World, list[Any]]) -> None:
     world, objects = drawn

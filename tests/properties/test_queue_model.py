@@ -388,12 +388,11 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue.validate()
 
 
+@pytest.mark.hypothesis
 def test_the_queue_does_what_its_model_does() -> None:
     """No pod is lost or in two places, pops are in order, no event is missed in flight, and
     whatever the table of transitions does not allow raises and changes nothing."""
-    run_state_machine_as_test(
-        QueueMachine, settings=settings(max_examples=100, stateful_step_count=50, deadline=None)
-    )
+    run_state_machine_as_test(QueueMachine, settings=settings(stateful_step_count=50))
 
 
 @pytest.mark.parametrize("seed", range(4))

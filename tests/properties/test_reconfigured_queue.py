@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.meta import ObjectMeta
@@ -102,7 +102,6 @@ class Life:
         assert known - flying <= ours
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**16),
     steps=st.lists(

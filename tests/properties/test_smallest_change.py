@@ -4,7 +4,7 @@ import copy
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
@@ -87,7 +87,6 @@ def applied(cluster: Cluster, raw: dict[str, Any], change: Change) -> bool:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
 def test_each_change_lets_the_pod_in_and_nothing_less_does(data: st.DataObject) -> None:
     made = data.draw(nodes())
     cluster = Cluster(*made, *data.draw(running(len(made))))
@@ -113,7 +112,6 @@ def test_each_change_lets_the_pod_in_and_nothing_less_does(data: st.DataObject) 
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
 def test_where_one_change_is_enough_one_is_suggested(data: st.DataObject) -> None:
     """Brute force: whoever fits without its selector, or tolerating everything, is told so."""
     made = data.draw(nodes())

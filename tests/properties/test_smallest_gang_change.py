@@ -3,7 +3,7 @@
 from itertools import combinations
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.explain.change import Change, Objects
@@ -72,7 +72,6 @@ def _millis(amount: str) -> int:
 
 
 @given(clusters())
-@settings(max_examples=40, deadline=None)
 def test_each_change_lets_the_gang_in_and_nothing_less_does(
     drawn: tuple[Free, list[int], int, int],
 ) -> None:

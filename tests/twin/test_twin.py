@@ -36,7 +36,6 @@ def test_every_kind_of_fault_strikes() -> None:
 
 
 @hypothesis.given(stories(40))
-@hypothesis.settings(max_examples=10, deadline=None, derandomize=True, database=None)
 def test_stories_that_hypothesis_draws_end_well(story: Story) -> None:
     assert run(story).violations == []
 

@@ -1,6 +1,6 @@
 """Counting by ourselves says what Prometheus' own client would have said."""
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, Histogram, generate_latest
 
@@ -24,7 +24,6 @@ def text(registry: CollectorRegistry) -> list[str]:
     return [line for line in lines if "_created" not in line]
 
 
-@settings(max_examples=30)
 @given(st.lists(st.one_of(st.floats(0, 100), st.sampled_from(BOUNDS))))
 def test_a_histogram_reads_as_if_prometheus_client_had_counted(values: list[float]) -> None:
     theirs, ours = CollectorRegistry(), CollectorRegistry()
@@ -38,7 +37,6 @@ def test_a_histogram_reads_as_if_prometheus_client_had_counted(values: list[floa
     assert text(ours) == text(theirs)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.one_of(st.floats(0, 1), st.sampled_from(FINE))))
 def test_fewer_buckets_hold_what_they_would_have_counted_themselves(values: list[float]) -> None:
     fine, coarse = Tally(FINE), Tally(POINT_DURATION.buckets)

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+import pytest
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from moorage.api import selectors
@@ -25,6 +26,7 @@ from moorage.framework.verdicts import SKIP
 from moorage.plugins.pod_topology_spread.default_constraints import SYSTEM_DEFAULTS
 from moorage.plugins.pod_topology_spread.plugin import MISMATCH, MISSING_LABEL, PodTopologySpread
 from moorage.plugins.pod_topology_spread.spread_score import natural_log
+from tests.support.profiles import AllMet
 
 NODES = [f"n{index}" for index in range(5)]
 PODS = [f"p{index}" for index in range(8)]
@@ -293,7 +295,6 @@ def scores(
     return dict(zip(feasible, out.tolist(), strict=True))
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.data(),
     st.lists(nodes(), min_size=1, max_size=6),
@@ -336,7 +337,8 @@ def test_the_twin_meets_every_outcome() -> None:
     reached: Counter[str | None] = Counter()
     unequal = 0
 
-    @settings(max_examples=300, deadline=None, database=None, derandomize=True)
+    @seed(0)
+    @settings(max_examples=300, derandomize=False, database=None, phases=(Phase.generate,))
     @given(st.lists(nodes(), min_size=3, max_size=6), st.lists(assigned(), min_size=3), incoming())
     def collect(first: list[Node], there: list[Pod], pod: Pod) -> None:
         nonlocal unequal
@@ -348,7 +350,8 @@ def test_the_twin_meets_every_outcome() -> None:
         twin = Twin(cache, pod, PodTopologySpread())
         reached.update(twin.verdicts().values())
         unequal += len(set(twin.scores(list(cache.table.row_of)).values())) > 1
+        if set(reached) == {None, MISMATCH, MISSING_LABEL} and unequal > 5:
+            raise AllMet
 
-    collect()
-    assert set(reached) == {None, MISMATCH, MISSING_LABEL}
-    assert unequal > 5
+    with pytest.raises(AllMet):
+        collect()

@@ -3,7 +3,7 @@
 import random
 from typing import Any, NamedTuple
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
@@ -183,7 +183,6 @@ def _claim(number: int, claim: Claim) -> PersistentVolumeClaim:
     return decode_as({"metadata": meta, "spec": spec}, PersistentVolumeClaim)
 
 
-@settings(max_examples=200)
 @given(worlds)
 def test_every_node_is_judged_as_the_loop_judges_it(world: World) -> None:
     volumes = [

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from moorage.api.decode import decode_as
@@ -160,7 +160,6 @@ def start() -> Cache:
     return cache
 
 
-@settings(max_examples=200)
 @given(st.lists(changes, min_size=3, max_size=25), some_claims, disks)
 def test_after_any_changes(steps: list[Change], claims: list[str], disk: str) -> None:
     cache = start()

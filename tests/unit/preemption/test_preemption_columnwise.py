@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -197,7 +197,6 @@ incoming_pods = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(clusters(), incoming_pods)
 def test_many_rows_at_once_equal_a_trial_of_each(cache: Cache, incoming: Pod) -> None:
     at_once = told(search(cache, incoming))
@@ -207,7 +206,6 @@ def test_many_rows_at_once_equal_a_trial_of_each(cache: Cache, incoming: Pod) ->
     validate_cache(cache)
 
 
-@settings(max_examples=100, deadline=None)
 @given(clusters(), incoming_pods, st.data())
 def test_what_is_kept_stays_true(cache: Cache, incoming: Pod, data: st.DataObject) -> None:
     shared: dict[str, Any] = {}
@@ -253,7 +251,6 @@ CHANGES: list[Callable[[Cache, int], None]] = [
 
 
 @given(clusters(), st.integers(-2, 5))
-@settings(max_examples=50, deadline=None)
 def test_sums_below_a_priority_equal_fresh_ones(cache: Cache, priority: int) -> None:
     sums, want = lower_priority.LowerUsage(cache.table), lower_priority.fresh(cache.table, priority)
 
@@ -436,7 +433,6 @@ class Crowded(Filter, frozen=True):
         return self.promises
 
 
-@settings(max_examples=100, deadline=None)
 @given(clusters(), incoming_pods, st.booleans())
 def test_rows_where_other_rules_need_no_trial_are_worked_out(
     cache: Cache, incoming: Pod, promises: bool

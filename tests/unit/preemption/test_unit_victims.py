@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
@@ -64,7 +64,6 @@ def search_with_units(
     return candidates.find_all(cycle, diagnosis), asking.asked
 
 
-@settings(max_examples=150, deadline=None)
 @given(clusters(), incoming_pods)
 def test_units_come_out_of_many_rows_at_once_as_of_a_trial_of_each(
     cache: Cache, incoming: Pod
@@ -77,7 +76,6 @@ def test_units_come_out_of_many_rows_at_once_as_of_a_trial_of_each(
     validate_cache(cache)
 
 
-@settings(max_examples=100, deadline=None)
 @given(clusters(), incoming_pods)
 def test_a_unit_leaves_as_a_whole_or_not_at_all(cache: Cache, incoming: Pod) -> None:
     """Also where some of its pods are too important: then none of them leaves."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
@@ -75,7 +75,6 @@ class AgainstAList(RuleBasedStateMachine):
         assert {pod.info.uid for pod in self.heap} == {pod.info.uid for *_, pod in self.listed}
 
 
-AgainstAList.TestCase.settings = settings(max_examples=60, deadline=None)
 TestAgainstAList = AgainstAList.TestCase
 
 
