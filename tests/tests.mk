@@ -68,6 +68,12 @@ differential: $(READY) oracle
 parity-cases: $(READY) oracle
 	@$(BIN)/python -m tests.differential.saving --seed $(SEED) --out tests/parity
 
+# Where every example, scenario and bench puts its pods, frozen anew; prints what has changed.
+.PHONY: frozen
+
+frozen: $(READY)
+	@$(BIN)/python -m tests.frozen
+
 # Two replicas on a real API server while everything goes wrong, from a seed; docs/robustness.md.
 CHAOS_SECONDS ?= 40
 PARALLEL      ?= 1

@@ -119,6 +119,38 @@ def scheduler_of(profiles: Mapping[str, Profile], seed: int) -> Scheduler:
     )
 
 
+class _Attempts:
+    """The attempts at a cluster's pods, and what happens between them."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        preempts = bench.kind == workload_kinds.GANG_PREEMPTION
+        self._groups = GroupAttempts(bench.scheduler, preempts=preempts) if bench.groups else None
+        surroundings.crowd(bench.kind, bench.cache, bench.queue, len(bench.pods))
+
+    def next(self) -> list[str]:
+        """One attempt, at a pod or at a whole group: the node of each pod, "" if none fits."""
+        return [decide(self._bench)] if self._groups is None else self._groups.decide()
+
+    def between(self, decided: int) -> None:
+        """The events after so many pods were decided about."""
+        bench = self._bench
+        if bench.kind == "churn" and decided % 10 == 0:
+            _churn(bench, decided - 1)
+        last = bench.pods[decided - 1]
+        surroundings.disturb(bench.kind, bench.cache, bench.queue, last, decided)
+
+
+def placements(bench: Bench) -> list[str]:
+    """Decide every pod once; the nodes in the order of the attempts, "" if none fits."""
+    attempts, found = _Attempts(bench), list[str]()
+    _enqueue(bench)
+    while len(found) < len(bench.pods):
+        found += attempts.next()
+        attempts.between(len(found))
+    return found
+
+
 def measure_throughput(
     kind: str, nodes: int, pods: int, profiles: Mapping[str, Profile], seed: int
 ) -> Throughput:
@@ -126,24 +158,20 @@ def measure_throughput(
     bench = prepare(kind, nodes, pods, profiles, seed)
     placed: Counter[str] = Counter()
     times: list[float] = []
-    preempts = kind == workload_kinds.GANG_PREEMPTION
-    attempts = GroupAttempts(bench.scheduler, preempts=preempts) if bench.groups else None
+    attempts = _Attempts(bench)
     whole = decided = 0
-    surroundings.crowd(kind, bench.cache, bench.queue, pods)
     enqueued = _enqueue(bench)
     garbage.freeze()
     cpu = time.process_time()
     began = time.perf_counter()
     while decided < pods:
         start = time.perf_counter()
-        nodes_of = [decide(bench)] if attempts is None else attempts.decide()
+        nodes_of = attempts.next()
         times.append(time.perf_counter() - start)
         placed.update(filter(None, nodes_of))
         whole += all(nodes_of)
         decided += len(nodes_of)
-        if kind == "churn" and decided % 10 == 0:
-            _churn(bench, decided - 1)
-        surroundings.disturb(kind, bench.cache, bench.queue, bench.pods[decided - 1], decided)
+        attempts.between(decided)
     elapsed, cpu = time.perf_counter() - began, time.process_time() - cpu
     seconds, groups = np.array(times), bench.groups
     return Throughput(
