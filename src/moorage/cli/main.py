@@ -1,6 +1,8 @@
 """The `moorage` command."""
 
 import os
+import platform
+from importlib import import_module
 from typing import Final
 
 import click
@@ -40,13 +42,31 @@ COMMANDS: Final = {
 }
 
 
+def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked:
+        return
+    click.echo(f"moorage, version {__version__}")
+    if ctx.params["verbose"]:
+        numpy, kernels = import_module("numpy"), import_module("moorage.kernels")
+        click.echo(f"Python {platform.python_version()}, numpy {numpy.__version__}")
+        click.echo(f"kernels: {kernels.described()}")
+    ctx.exit()
+
+
 @click.group(
     cls=RootGroup,
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="moorage")
-def main() -> None:
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Show the version and exit; with -v also Python's, numpy's, and if kernels are compiled.",
+)
+@click.option("-v", "--verbose", is_flag=True, is_eager=True, hidden=True)
+def main(verbose: bool) -> None:
     """Moorage: a Kubernetes scheduler that people extend in Python.
 
     \b
@@ -59,6 +79,10 @@ def main() -> None:
     Schedule the pods of a cluster:
       moorage run --config scheduler.yaml
     """
+    if verbose:
+        raise click.UsageError(
+            "-v goes with --version here; of a command it is an option of its own"
+        )
 
 
 def kubectl_plugin() -> None:

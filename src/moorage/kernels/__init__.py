@@ -53,3 +53,14 @@ def run(name: str, *args: object) -> Any:
             log = logging.getLogger("moorage")
             log.error("A kernel refused its columns; numpy does its work", extra={"fields": fields})
         return None
+
+
+def described() -> str:
+    """Which of them were built, in words."""
+    lacking = [module for module, names in MODULES.items() if built.keys().isdisjoint(names)]
+    if not lacking:
+        return "compiled"
+    which = "not compiled" if len(lacking) == len(MODULES) else f"{', '.join(lacking)} not compiled"
+    return (
+        f"{which}; their numpy forms decide the same, more slowly (no C compiler at installation)"
+    )
