@@ -12,6 +12,9 @@ from typing import Any
 Raw = dict[str, Any]
 Verb = Callable[[Any], Any]
 
+POLL_SECONDS = 0.005
+"""How soon `serve_forever` sees that it is to end; half a second is its default."""
+
 
 class FakeExtender:
     """Answers each verb by a function from what was asked to what is to be answered.
@@ -31,7 +34,9 @@ class FakeExtender:
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.scheme = "http" if tls is None else "https"
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True
+        )
 
     @property
     def url(self) -> str:

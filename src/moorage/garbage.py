@@ -70,20 +70,11 @@ def importing() -> Iterator[None]:
 
 
 @contextmanager
-def frozen() -> Iterator[None]:
-    """Freeze for the length of the block: what a command reads and builds stays until it ends."""
-    threshold = gc.get_threshold()
-    freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        gc.set_threshold(*threshold)
-
-
-@contextmanager
 def collected_rarely() -> Iterator[None]:
-    """Collect young objects as rarely for the length of the block, without freezing any."""
+    """Collect young objects as rarely for the length of the block, without freezing any.
+
+    What a command imported stays frozen: a process that ends traverses all that is not.
+    """
     threshold = gc.get_threshold()
     gc.set_threshold(_YOUNG, _OLDER, _OLDER)
     try:

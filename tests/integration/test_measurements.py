@@ -20,6 +20,7 @@ import pytest
 
 from moorage.policies.telemetry.metric_sources import CPU_QUERY
 from moorage.serve.secure_serving import Certificates, ServerTls
+from tests.extending import POLL_SECONDS
 from tests.integration.control_plane import ControlPlane, free_ports
 from tests.integration.harness import replica, wait_for
 from tests.integration.making import OURS, Raw, node, pod
@@ -56,7 +57,9 @@ class Answers:
         if tls is not None:
             self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_address[1]
-        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(POLL_SECONDS,), daemon=True
+        )
 
     def __enter__(self) -> "Answers":
         self._thread.start()

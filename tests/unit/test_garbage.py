@@ -87,13 +87,30 @@ def test_being_calm_leaves_out_what_is_there_and_collects_what_comes() -> None:
 
 
 @pytest.mark.usefixtures("own_thresholds")
-def test_what_is_left_out_for_a_while_is_looked_at_again() -> None:
-    with garbage.frozen():
-        assert gc.get_freeze_count() > 0
-        assert gc.get_threshold()[0] > 700
+def test_collecting_rarely_for_a_while_looks_through_nothing() -> None:
+    whole = list[int]()
 
+    def collected(phase: str, info: dict[str, int]) -> None:
+        if phase == "stop" and info["generation"] == 2:
+            whole.append(info["collected"])
+
+    gc.callbacks.append(collected)
+    try:
+        gc.collect()
+        assert len(whole) == 1
+        gc.freeze()
+        before = gc.get_freeze_count()
+        with garbage.collected_rarely():
+            assert gc.get_threshold()[0] > 700
+            made: list[object] = [[] for _ in range(20_000)]
+    finally:
+        gc.callbacks.remove(collected)
+
+    assert len(made) == 20_000
+    assert len(whole) == 1
+    assert before > 1000
+    assert gc.get_freeze_count() == pytest.approx(before, rel=0.01)
     assert gc.get_threshold() == (700, 10, 10)
-    assert gc.get_freeze_count() == 0
 
 
 @pytest.mark.usefixtures("own_thresholds")

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +112,12 @@ ENTRY_POINT = "moorage.plugins"
 
 
 def built_in() -> Registry:
+    """The built-ins, in a registry of the caller's own."""
+    return _checked_once().copy()
+
+
+@cache
+def _checked_once() -> Registry:
     return Registry((*BUILT_IN, *POLICIES))
 
 

@@ -153,7 +153,8 @@ def simulate_command(
     if in_time or not (paths or live):
         played = paths, nodes, pods, config, plugins, seed, output
         sys.exit(scenario_cmd.play(*played, fail_on_pending, run, kept))
-    with stdout_to_stderr(), garbage.frozen(), StageProgress("reading manifests") as progress:
+    reading = StageProgress("reading manifests")
+    with stdout_to_stderr(), garbage.collected_rarely(), reading as progress:
         choice = ClusterChoice(
             paths,
             context or "",

@@ -18,7 +18,8 @@ from moorage.feeds.readings import FeedError, Reader, Reading, WatchedReader
 from moorage.observe import catalogue
 from moorage.observe.logs import say
 from moorage.observe.metric_families import Family, counter, gauge
-from moorage.policies.telemetry.metric_sources import ReadsMeasurements, Source
+from moorage.policies.telemetry import metric_sources
+from moorage.policies.telemetry.metric_sources import Source
 
 SETTLE_SECONDS: Final = 1.0
 """How long to wait after a source changed, so that its writer can finish."""
@@ -167,13 +168,12 @@ class Feeds:
 
     def _listed(self, profile: Profile) -> Iterator[Source]:
         for name, plugin in profile.plugins.items():
-            if isinstance(plugin, ReadsMeasurements):
-                try:
-                    yield from plugin.sources()
-                except Exception as error:  # a broken plugin must not end the other feeds
-                    if name not in self._broken:
-                        self._broken.add(name)
-                        say(logging.ERROR, "sources not listed", plugin=name, err=str(error))
+            try:
+                yield from metric_sources.listed_sources(plugin)
+            except Exception as error:  # a broken plugin must not end the other feeds
+                if name not in self._broken:
+                    self._broken.add(name)
+                    say(logging.ERROR, "sources not listed", plugin=name, err=str(error))
 
     def _begin(self, wanted: Iterable[Source]) -> None:
         for source in wanted:

@@ -20,7 +20,8 @@ from moorage.feeds.source_contents import config_map_title, read_config_map
 from moorage.observe.logs import say
 from moorage.policies.load import adaptive_scheduling
 from moorage.policies.load.strategy_learner import Learner
-from moorage.policies.telemetry.metric_sources import ReadsMeasurements, StrategyConfigMap
+from moorage.policies.telemetry import metric_sources
+from moorage.policies.telemetry.metric_sources import StrategyConfigMap
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_server import ApiServer
 
@@ -112,10 +113,9 @@ class StrategyWriter:
             known = adaptive_scheduling.learned_strategies(profile.shared).learners
             learnt = {name: each for name, each in known.items() if each.windows}
             for plugin in profile.plugins.values():
-                if isinstance(plugin, ReadsMeasurements):
-                    for source in plugin.sources():
-                        if isinstance(source, StrategyConfigMap):
-                            found.setdefault(source, {}).update(learnt)
+                for source in metric_sources.listed_sources(plugin):
+                    if isinstance(source, StrategyConfigMap):
+                        found.setdefault(source, {}).update(learnt)
         return found
 
     def _say(self, why: str) -> None:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from functools import cache
 
 from moorage.api.meta import KubeObject
 from moorage.api.node import Node
@@ -116,11 +117,8 @@ def attempt(
 
 def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profile:
     """kube-scheduler's default profile with some plugins added, or with these alone."""
-    known = built_in_plugins.built_in()
-    described = built_in_plugins.describe_plugins(known)
-    configured = default_configuration(described).profiles[0]
-    resolved = enable_always_on(resolve(configured, described), known)
-    built = profile.build(resolved, known)
+    resolved = _default_profile()
+    built = profile.build(resolved, built_in_plugins.built_in())
     if not plugins:
         return built
     guards = Guards(guard, SCHEDULER_NAME)
@@ -131,6 +129,15 @@ def profile_of(plugins: list[Plugin], alone: bool, guard: PluginGuard) -> Profil
             points[point] = _placed(point, points.get(point, ()), Enabled(name, 1))
     extended = ResolvedProfile(resolved.scheduler_name, None, points, resolved.args)
     return Profile(extended, {**built.plugins, **named}, guards=guards)
+
+
+@cache
+def _default_profile() -> ResolvedProfile:
+    """kube-scheduler's default profile: the same for every cluster, and never changed."""
+    known = built_in_plugins.built_in()
+    described = built_in_plugins.describe_plugins(known)
+    configured = default_configuration(described).profiles[0]
+    return enable_always_on(resolve(configured, described), known)
 
 
 def _placed(point: str, others: tuple[Enabled, ...], added: Enabled) -> tuple[Enabled, ...]:

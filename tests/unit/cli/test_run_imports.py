@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from moorage.testing import node, pod
+from tests.extending import POLL_SECONDS
 
 FORBIDDEN = (
     "aiohttp",
@@ -81,7 +82,7 @@ class ApiServer(BaseHTTPRequestHandler):
 def server() -> Iterator[str]:
     serving = ThreadingHTTPServer(("127.0.0.1", 0), ApiServer)
     serving.daemon_threads = True
-    threading.Thread(target=serving.serve_forever, daemon=True).start()
+    threading.Thread(target=serving.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
     yield f"http://127.0.0.1:{serving.server_port}"
     serving.shutdown()
     serving.server_close()

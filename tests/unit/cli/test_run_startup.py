@@ -18,6 +18,7 @@ import yaml
 
 from moorage.observe.decision_log import UNREACHABLE
 from moorage.serve.secure_serving import write_self_signed
+from tests.extending import POLL_SECONDS
 from tests.unit.cli.command import ROOT, moorage
 
 WATCHED_SECONDS = 12.0
@@ -71,7 +72,7 @@ def tls_port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
     )
     served.handle_error = lambda request, client: None  # type: ignore[assignment,method-assign]
     served.socket = context.wrap_socket(served.socket, server_side=True)
-    thread = threading.Thread(target=served.serve_forever, daemon=True)
+    thread = threading.Thread(target=served.serve_forever, args=(POLL_SECONDS,), daemon=True)
     thread.start()
     yield served.server_address[1]
     served.shutdown()

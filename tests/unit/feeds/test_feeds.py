@@ -204,6 +204,29 @@ def test_a_plugin_whose_sources_break_does_not_stop_the_others() -> None:
     assert known(world.clusters[0]) == [1000.0, NOW]
 
 
+def test_who_lists_no_sources_is_not_looked_at_every_second() -> None:
+    looked: list[str] = []
+
+    class Silent(Score, frozen=True):
+        def __getattr__(self, name: str) -> Any:
+            looked.append(name)
+            raise AttributeError(name)
+
+        def score(self, cycle: Any, pod: Any, node: Any) -> int:
+            return 0
+
+    silent = Silent()
+    world = Fed(cluster(silent, LOW), usage=FakeReader(using("n1", 1)))
+    assert not hasattr(silent, "sources")
+    assert looked.pop() == "sources"
+    looked.clear()
+
+    fed(100, world)
+
+    assert known(world.clusters[0]) == [1000.0, NOW]
+    assert looked == []
+
+
 def test_everything_is_read_once_before_anybody_decides() -> None:
     world = Fed(cluster(), usage=FakeReader(using("n1", 1)))
 

@@ -28,6 +28,7 @@ from moorage.observe.otel_spans import OtelSpans, otlp_spans
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.testing import node, pod
 from moorage.watch.api_resources import EVENTS, PODS
+from tests.extending import POLL_SECONDS
 
 SLOW = 0.4
 """Longer than anything that an attempt does for the first time in a process."""
@@ -194,7 +195,7 @@ class _Collector(http.server.BaseHTTPRequestHandler):
 
 def test_spans_arrive_at_a_collector() -> None:
     server = http.server.HTTPServer(("127.0.0.1", 0), _Collector)
-    thread = threading.Thread(target=server.serve_forever)
+    thread = threading.Thread(target=server.serve_forever, args=(POLL_SECONDS,))
     thread.start()
     try:
         exporter = otlp_spans(f"http://127.0.0.1:{server.server_address[1]}")

@@ -9,7 +9,7 @@ however many plugins and profiles list them.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, Literal, Protocol, runtime_checkable
+from typing import Any, Final, Literal, Protocol, cast, runtime_checkable
 
 import msgspec
 
@@ -222,3 +222,14 @@ class ReadsMeasurements(Protocol):
     """A plugin that lists sources to be read for it."""
 
     def sources(self) -> tuple[Source, ...]: ...
+
+
+def listed_sources(plugin: object) -> tuple[Source, ...]:
+    """The sources that a plugin lists.
+
+    Its class is asked whether it lists any, because Python keeps that answer; it looks at an
+    object's attributes anew each time, and feeds ask every plugin each second.
+    """
+    if issubclass(type(plugin), ReadsMeasurements):
+        return cast("ReadsMeasurements", plugin).sources()
+    return ()
