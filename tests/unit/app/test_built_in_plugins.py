@@ -1,4 +1,4 @@
-"""The table of built-in plugins is checked once, and each caller may add to a copy of it."""
+"""The table of built-in plugins is checked once; each caller may add to a copy."""
 
 import pytest
 
