@@ -1,12 +1,19 @@
 """The real command, as a process of its own."""
 
+import atexit
 import os
+import shlex
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[3]
+FORKED = Path(__file__).with_name("forked.py")
+ASK = (sys.executable, "-I", "-S", str(FORKED), "ask")
 CLUSTER = """
 apiVersion: v1
 kind: Node
@@ -20,13 +27,38 @@ spec: {containers: [{name: c, image: i, resources: {requests: {cpu: "1"}}}]}
 """
 
 
+@cache
+def _forking() -> str:
+    """The address of a process that forks `moorage`; it ends with this one."""
+    address = f"{tempfile.mkdtemp()}/moorage"
+    process = subprocess.Popen(
+        [sys.executable, FORKED, "serve", address],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    def end() -> None:
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            pipe.close()
+        process.wait()
+        shutil.rmtree(Path(address).parent)
+
+    atexit.register(end)
+    assert process.stdout.readline() == b"ready\n"
+    return address
+
+
 def moorage(
     *arguments: str | Path, env: dict[str, str] | None = None, **more: Any
 ) -> subprocess.CompletedProcess[str]:
-    """Run `moorage` and wait for its end, a minute at most."""
+    """Run `moorage` in a forked process and wait for its end, a minute at most."""
     defaults: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.run(
-        [sys.executable, "-m", "moorage", *map(str, arguments)],
+        [*ASK, _forking(), *map(str, arguments)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), **(env or {})},
         text=True,
         timeout=60,
@@ -35,8 +67,8 @@ def moorage(
 
 
 def shell(line: str, **variables: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run a line of bash in which `moorage` is the real command."""
-    function = f'moorage() {{ "{sys.executable}" -m moorage "$@"; }}; '
+    """Run a line of bash in which `moorage` is the real command, in a forked process."""
+    function = f'moorage() {{ {shlex.join([*ASK, _forking()])} "$@"; }}; '
     env = {name: str(value) for name, value in variables.items()}
     return subprocess.run(
         ["bash", "-c", function + line],

@@ -51,6 +51,7 @@ def test_a_folder_of_junk_is_told_file_by_file(tmp_path: Path) -> None:
     assert said == ["half.yml", "noise.yaml"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "line",
     [
@@ -128,6 +129,7 @@ class Slow(Filter, frozen=True):
 WAITS = "time.sleep(20)"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("phase", ["at_import", "at_start", "at_work"])
 def test_ctrl_c_ends_it_at_once_wherever_it_is(tmp_path: Path, phase: str) -> None:
     phases = dict.fromkeys(("at_import", "at_start", "at_work"), "pass") | {phase: WAITS}

@@ -65,6 +65,7 @@ def test_sigterm_is_caught_before_the_engine_is_imported(command: tuple[str, ...
         process.wait()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delay", [0.0, 0.1, 0.3, 0.6, 1.0])
 def test_sigterm_in_the_first_second_ends_run_cleanly(delay: float, tmp_path: Path) -> None:
     """The API server is not there, so the process would wait for it for ever."""

@@ -143,6 +143,7 @@ def _log(folder: Path, number: int) -> str:
     return (folder / f"{number}.log").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("case", "reason"), CASES.items(), ids=list(CASES))
 def test_the_reason_is_said_once_and_then_it_is_quiet(
     told: dict[str, Told], case: str, reason: str
