@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(KUBE_SECONDS))
         elif PROFILE == "long" or item.get_closest_marker("long"):
             item.add_marker(pytest.mark.timeout(LONG_SECONDS))
+
+
+def pytest_collection_finish() -> None:
+    """What was collected stays: a look for garbage would go through all of it, each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

@@ -70,7 +70,7 @@ def own_thresholds() -> Iterator[None]:
     gc.unfreeze()
     gc.set_threshold(700, 10, 10)
     yield
-    gc.unfreeze()
+    gc.freeze()
     gc.set_threshold(*before)
 
 
@@ -144,6 +144,7 @@ def test_what_is_left_behind_is_not_taken_apart() -> None:
     del held
 
     assert gone() is not None
+    gc.freeze()
 
 
 def test_what_was_freed_between_what_stays_is_given_back() -> None:
