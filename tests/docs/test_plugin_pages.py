@@ -2,25 +2,22 @@
 
 import inspect
 import re
-import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import msgspec
 import pytest
 import yaml
-from click.testing import CliRunner
 
 import moorage
 import moorage.testing
-from moorage.cli.main import main
 from moorage.config import moorage_configuration
 from moorage.config.loader import load
 from moorage.framework import points
 from moorage.framework.plugin import Plugin
 from moorage.scaffold.hook_samples import SAMPLES
 from tests.docs.pages import DOCS, ROOT, blocks
+from tests.docs.reader import environment, follow, steps
 
 FOLDER = DOCS / "plugins"
 TUTORIAL = DOCS / "plugins.md"
@@ -108,27 +105,20 @@ def test_the_example_has_no_other_files() -> None:
     assert there == {*FILES, "pytest.ini"}
 
 
-def commands() -> list[list[str]]:
-    """What the tutorial lets its reader type."""
-    shown = (block.code.splitlines() for block in blocks(TUTORIAL, "console"))
-    return [shlex.split(line[2:]) for lines in shown for line in lines if line.startswith("$ ")]
+def test_the_commands_of_the_tutorial_work(tmp_path: Path) -> None:
+    """With what is installed here; tests/docs/test_followed.py installs it as the page says."""
+    typed = steps(TUTORIAL, "## 1. A rule", "## 4. On a cluster")
 
+    told = follow(typed, tmp_path, environment(tmp_path / "home", Path(sys.executable).parent))
 
-def test_the_commands_of_the_tutorial_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for file, text in FILES.items():
-        (tmp_path / file).write_text(text)
-    tried = []
-    for program, *args in commands():
-        if program == "moorage":
-            result = CliRunner().invoke(main, args)
-            assert result.exit_code == 0, result.output
-            tried.append(args[0])
-        elif program == "pytest":
-            command = [sys.executable, "-m", "pytest", "-q", "-c", "/dev/null", *args]
-            assert subprocess.run(command, cwd=tmp_path, check=False).returncode == 0
-            tried.append(program)
-    assert tried == ["pytest", "plugin", "config", "simulate"]
+    assert [step.file for step in typed if step.file] == [*FILES][:-1]
+    assert "2 passed" in told["pytest test_tenant_zones.py"]
+    assert [command.split()[:2] for command in told if command.startswith("moorage")] == [
+        ["moorage", "plugin"],
+        ["moorage", "plugin"],
+        ["moorage", "config"],
+        ["moorage", "simulate"],
+    ]
 
 
 def test_the_kustomization_of_the_tutorial_mounts_what_it_names() -> None:

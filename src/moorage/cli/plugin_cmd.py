@@ -1,5 +1,9 @@
 """`moorage plugin`: create one, list those that are found, check one before it is used."""
 
+import importlib.util
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,12 +30,7 @@ _UNFOLDED: Final = 1000
 def plugin_command() -> None:
     """Plugins: begin one, see which are found, check one before it is used.
 
-    \b
-    From nothing to a rule that runs:
-      moorage plugin new TenantZones
-      pytest tenant-zones
-      cd tenant-zones
-      moorage simulate example.yaml --config scheduler.yaml --plugin tenant_zones.py
+    `moorage plugin new TenantZones` begins one, and says what to type next.
     """
 
 
@@ -105,13 +104,27 @@ def _write(target: Path, files: dict[str, str]) -> None:
 
 
 def _next_steps(target: Path, names: Names, package: bool) -> str:
-    found = f"{names.module}.py"
-    install = "  pip install .   # from then on it is found by its name\n" if package else ""
-    plugin = "" if package else f" --plugin {found}"
-    return (
-        f"\nNext:\n  cd {target}\n  pytest\n{install}"
-        f"  moorage simulate example.yaml --config scheduler.yaml{plugin}"
-    )
+    """What to type in this shell, with the Python that Moorage runs in."""
+    python = _typed("python") or shlex.quote(sys.executable)
+    moorage = _typed("moorage") or f"{python} -m moorage"
+    steps = [f"cd {shlex.quote(str(target))}"]
+    if importlib.util.find_spec("pytest") is None:
+        steps.append(f"{python} -m pip install pytest")
+    steps.append(f"{python} -m pytest")
+    if package:
+        steps.append(f"{python} -m pip install .   # from then on it is found by its name")
+    plugin = "" if package else f" --plugin {names.module}.py"
+    steps.append(f"{moorage} simulate example.yaml --config scheduler.yaml{plugin}")
+    return "\nNext:\n" + "\n".join(f"  {step}" for step in steps)
+
+
+def _typed(program: str) -> str:
+    """A program beside this Python: by its name where the shell finds it, else by its path."""
+    beside = Path(sys.executable).parent / program
+    found = shutil.which(program)
+    if found and Path(found).absolute() == beside:
+        return program
+    return shlex.quote(str(beside)) if beside.exists() else ""
 
 
 @plugin_command.command("list", short_help="Show every plugin, and where it was found.")

@@ -66,6 +66,43 @@ def test_new_writes_a_plugin_its_test_its_config_and_a_cluster_to_try_it_on(tmp_
     assert checked.stdout.startswith("TenantZones: filter (scalar), score (scalar)\n")
 
 
+BIN = Path(sys.executable).parent
+
+
+@pytest.mark.parametrize(
+    ("path", "python", "moorage_"),
+    [
+        pytest.param(f"{BIN}:/usr/bin", "python", "moorage", id="in an activated environment"),
+        pytest.param("/usr/bin", f"{BIN}/python", f"{BIN}/moorage", id="beside another Python"),
+        pytest.param("", f"{BIN}/python", f"{BIN}/moorage", id="without any"),
+    ],
+)
+def test_new_says_what_to_type_next_here(
+    path: str, python: str, moorage_: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", path)
+
+    told = moorage("plugin", "new", "Mine", "--dir", tmp_path / "my rule").output
+
+    assert told.partition("Next:\n")[2].splitlines() == [
+        f"  cd '{tmp_path}/my rule'",
+        f"  {python} -m pytest",
+        f"  {moorage_} simulate example.yaml --config scheduler.yaml --plugin mine.py",
+    ]
+
+
+def test_new_says_how_pytest_is_installed_where_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(folder: str) -> str:
+        return moorage("plugin", "new", "Mine", "--package", "--dir", tmp_path / folder).output
+
+    assert "install pytest" not in told("with")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert f"  {BIN}/python -m pip install pytest\n  {BIN}/python -m pytest\n" in told("without")
+
+
 @pytest.mark.parametrize("point", SAMPLES)
 def test_new_can_extend_any_point(point: str, tmp_path: Path) -> None:
     result = moorage("plugin", "new", "Mine", "--point", point, "--dir", tmp_path / "mine")
