@@ -12,6 +12,7 @@ test: lint fast
 
 check: lint
 	$(BIN)/pytest -q tests/architecture
+	@tools/check-page.sh
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -57,7 +57,11 @@ export function repeated(question, answered, failed) {
     asking = null;
     again = false;
   }
-  return { run, stop, anew: () => (stop(), run()) };
+  function anew() {
+    stop();
+    return run();
+  }
+  return { run, stop, anew };
 }
 
 /** Calls of a function, at most one in so many milliseconds, the last of them for sure. */

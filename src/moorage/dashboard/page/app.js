@@ -89,5 +89,5 @@ document.getElementById("skip").addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", route);
-addEventListener("refused", ({ detail }) => signIn(detail));
+addEventListener("refused", (event) => signIn(/** @type {CustomEvent} */ (event).detail));
 await start();

@@ -33,7 +33,8 @@ export const hour = (at) => new Date(at * 1000).toISOString().slice(11, 19);
 
 setInterval(() => {
   if (document.hidden || stopped !== null) return;
-  for (const each of document.querySelectorAll("time[data-at]")) {
+  for (const each of document.querySelectorAll("time")) {
+    if (each.dataset.at === undefined) continue;
     const text = span(now() - Number(each.dataset.at));
     if (each.textContent !== text) each.textContent = text;
   }

@@ -40,7 +40,7 @@ export function refill(element, ...children) {
   const scrolls = [...element.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
   element.replaceChildren(...children.flat().filter((child) => child));
   for (const each of element.querySelectorAll("details")) if (open.has(mark(each))) each.open = true;
-  element.querySelectorAll(".scroll").forEach((each, index) => (each.scrollLeft = scrolls[index] ?? 0));
+  for (const [index, each] of element.querySelectorAll(".scroll").entries()) each.scrollLeft = scrolls[index] ?? 0;
   if (inside) [...element.querySelectorAll("a,button,summary,select,input")].find((each) => mark(each) === inside)?.focus();
 }
 

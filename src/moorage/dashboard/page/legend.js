@@ -8,6 +8,7 @@ const HEIGHT = 22;
 export class Legend {
   #shape = "";
   #counts = [];
+  /** @type {(legend: any) => void} */
   #update = () => {};
 
   /** `picked(code)` when one kind or band alone is to be seen, "" for all again. */
@@ -31,6 +32,7 @@ export class Legend {
     this.#update(legend);
   }
 
+  /** @returns {[any[], (legend: any) => void]} what is shown, and what brings its numbers up to date */
   #ramp(palette, { low, high, counts, about }, band) {
     const wide = WIDTH / counts.length;
     const bars = counts.map((_, code) => svg("rect", { x: code * wide, width: wide - 1, fill: palette[code] }));
@@ -57,6 +59,7 @@ export class Legend {
     this.picked(way && to >= 0 && to < counts.length ? to : "");
   }
 
+  /** @returns {[any[], (legend: any) => void]} the same for kinds */
   #kinds(palette, { entries, about }, band) {
     if (!entries.length) return [[h("span", {}, "Name a pod, namespace/name, to see what each node says to it.")], () => {}];
     const counts = entries.map(() => h("span.soft.count"));
@@ -66,7 +69,9 @@ export class Legend {
       const pressed = band === String(code);
       return h("button", { type: "button", title: text, "aria-pressed": String(pressed), on: { click: () => this.picked(pressed ? "" : code) } }, patch, h("span", {}, text), counts[index]);
     });
-    const update = (legend) => legend.entries.forEach((entry, index) => (counts[index].textContent = count(entry.nodes)));
+    const update = (legend) => {
+      for (const [index, entry] of legend.entries.entries()) counts[index].textContent = count(entry.nodes);
+    };
     return [[...buttons, about ? h("span", {}, about) : null], update];
   }
 }

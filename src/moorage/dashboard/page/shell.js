@@ -20,7 +20,7 @@ export class Shell {
     document.getElementById("views").append(...views);
     document.getElementById("jump").addEventListener("submit", (event) => {
       event.preventDefault();
-      const text = document.getElementById("jump-to").value.trim();
+      const text = /** @type {HTMLInputElement} */ (document.getElementById("jump-to")).value.trim();
       if (text) jump(text);
     });
     addEventListener("keydown", slashed);

@@ -8,7 +8,7 @@ import { h, refill } from "./dom.js";
 export class Table {
   #rows = new Map();
 
-  constructor({ caption, columns, key, sorted, empty = "None.", stacks = false }) {
+  constructor({ caption, columns, key, sorted = null, empty = "None.", stacks = false }) {
     this.columns = columns;
     this.key = key;
     this.body = h("tbody", { role: "rowgroup" });

@@ -7,7 +7,7 @@ export function bitmaps({ blocks }, { palette, codes, dim }) {
   return blocks.map(({ group, across }) => {
     const lines = Math.ceil(group.rows.length / across);
     const picture = new ImageData(across, lines);
-    group.rows.forEach((row, place) => picture.data.set([...colours[codes[row]], dim(row) ? FAINT : 255], place * 4));
+    for (const [place, row] of group.rows.entries()) picture.data.set([...colours[codes[row]], dim(row) ? FAINT : 255], place * 4);
     const canvas = new OffscreenCanvas(across, lines);
     canvas.getContext("2d").putImageData(picture, 0, 0);
     return canvas;
@@ -16,7 +16,10 @@ export function bitmaps({ blocks }, { palette, codes, dim }) {
 
 const parsed = (hex) => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
 
-/** The columns and lines of a block that can be seen: [first, end) of each, empty where there are none. */
+/**
+ * The columns and lines of a block that can be seen: [first, end) of each, empty where there are none.
+ * @returns {[number, number]}
+ */
 export function inView(from, pitch, many, room) {
   return [Math.min(many, Math.max(0, Math.floor(-from / pitch))), Math.max(0, Math.min(many, Math.ceil((room - from) / pitch)))];
 }

@@ -116,7 +116,8 @@ export class ClusterView {
     this.#cluster.revision = revision;
     for (const name of PATCHED) {
       const values = columns[name];
-      if (values && nodes[name]) rows.forEach((row, index) => row < nodes.name.length && (nodes[name][row] = values[index]));
+      if (!values || !nodes[name]) continue;
+      for (const [index, row] of rows.entries()) if (row < nodes.name.length) nodes[name][row] = values[index];
     }
     this.repaint();
   }
@@ -146,7 +147,7 @@ export class ClusterView {
       this.#switch(),
       copyJson(() => this.#cluster),
     );
-    if (typing === this.q || typing === this.pod) typing.focus();
+    for (const input of [this.q, this.pod]) if (typing === input) input.focus();
   }
 
   #switch() {

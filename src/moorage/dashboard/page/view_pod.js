@@ -4,7 +4,7 @@ import { scoreBars, stepBars } from "./bars.js";
 import { aged, ago } from "./clock.js";
 import { changeCommand, copyCommand, copyJson, describePod, explainPod } from "./copy.js";
 import { h, region } from "./dom.js";
-import { chip, failure, inside, nodeAnchor, podAnchor, refusals, sheet } from "./parts.js";
+import { chip, failure, inside, nodeAnchor, refusals, sheet } from "./parts.js";
 import { preemption } from "./preemption.js";
 import { link } from "./route.js";
 import { count, many, millis, number, took } from "./words.js";

@@ -89,7 +89,7 @@ export class QueueView {
   #more({ on, shown, total }) {
     if (!on) return null;
     if (shown >= MOST) return h("span.soft", {}, `The first ${count(shown)}${total ? ` of ${count(total)}` : ""}: filter to see others.`);
-    return h("button", { type: "button", on: { click: () => ((this.#limit = MOST), this.asked.anew()) } }, "Show more");
+    return h("button", { type: "button", on: { click: () => { this.#limit = MOST; this.asked.anew(); } } }, "Show more");
   }
 }
 
