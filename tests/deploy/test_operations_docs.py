@@ -19,14 +19,15 @@ def exported(metric: Metric) -> str:
     return metric.name + ("_total" if metric.kind == "counter" else "")
 
 
-@pytest.mark.parametrize("metric", CATALOGUE, ids=exported)
-def test_every_metric_is_listed_as_it_is(metric: Metric) -> None:
+def row_of(metric: Metric) -> str:
+    """The line of the manual about a metric."""
     stability = "" if metric.stability == "moorage" else f" ({metric.stability})"
     labels = ", ".join(metric.labels)
+    return f"| `{exported(metric)}`{stability} | {metric.kind} | {labels} | {metric.help} |"
 
-    assert (
-        f"| `{exported(metric)}`{stability} | {metric.kind} | {labels} | {metric.help} |" in MANUAL
-    )
+
+def test_every_metric_is_listed_as_it_is() -> None:
+    assert [row_of(metric) for metric in CATALOGUE if row_of(metric) not in MANUAL] == []
 
 
 def test_every_metric_that_is_mentioned_exists() -> None:
@@ -51,18 +52,6 @@ def test_every_path_that_is_served_is_listed() -> None:
     for checks in Health().endpoints.values():
         for check in checks:
             assert f"`{check.name}`" in MANUAL
-
-
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#][^)]*)\)", MANUAL))
-def test_links_lead_somewhere(link: str) -> None:
-    assert (ROOT / "docs" / link.partition("#")[0]).exists()
-
-
-@pytest.mark.parametrize("anchor", sorted(set(re.findall(r"\]\(#([^)]*)\)", MANUAL))))
-def test_anchors_lead_somewhere(anchor: str) -> None:
-    headings = re.findall(r"^#+ (.*)$", MANUAL, re.MULTILINE)
-
-    assert anchor in {heading.lower().replace(" ", "-") for heading in headings}
 
 
 def test_every_option_of_moorage_run_that_is_mentioned_exists() -> None:

@@ -68,7 +68,7 @@ def rendered(overlay: str) -> str:
 
 def objects(overlay: str) -> list[Raw]:
     """The objects of an overlay."""
-    return list(yaml.safe_load_all(rendered(overlay)))
+    return list(yaml.load_all(rendered(overlay), yaml.CSafeLoader))
 
 
 def of_kind(overlay: str, kind: str) -> list[Raw]:

@@ -1,7 +1,9 @@
 """kube-scheduler's metrics, by their names, labels and buckets."""
 
 from itertools import pairwise
+from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.observe import catalogue
@@ -63,13 +65,39 @@ def test_no_metric_calls_itself_kube_schedulers_that_is_not() -> None:
     assert ours == set(KUBE)
 
 
-@pytest.mark.parametrize("metric", CATALOGUE, ids=lambda metric: metric.name)
-def test_every_metric_says_what_it_is(metric: Metric) -> None:
-    assert metric.help.endswith(".")
-    kubes = ("scheduler_", "rest_client_")
-    assert metric.name.startswith(kubes if metric.stability != "moorage" else "moorage_")
-    assert bool(metric.buckets) == (metric.kind == "histogram")
-    assert not metric.name.endswith("_total")
+def faults(metric: Metric) -> list[str]:
+    prefixes = ("scheduler_", "rest_client_") if metric.stability != "moorage" else ("moorage_",)
+    rules = {
+        "its help is no sentence": metric.help.endswith("."),
+        "its name is another's": metric.name.startswith(prefixes),
+        "histograms, and they alone, have buckets": (
+            bool(metric.buckets) == (metric.kind == "histogram")
+        ),
+        "_total is added where it is exported": not metric.name.endswith("_total"),
+    }
+    return [f"{metric.name}: {rule}" for rule, kept in rules.items() if not kept]
+
+
+def test_every_metric_says_what_it_is() -> None:
+    assert [fault for metric in CATALOGUE for fault in faults(metric)] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [
+        ({"help": "No sentence"}, "its help is no sentence"),
+        ({"name": "scheduler_ours"}, "its name is another's"),
+        ({"stability": "STABLE"}, "its name is another's"),
+        ({"buckets": (1.0,)}, "histograms, and they alone, have buckets"),
+        ({"kind": "histogram"}, "histograms, and they alone, have buckets"),
+        ({"name": "moorage_x_total"}, "_total is added where it is exported"),
+    ],
+)
+def test_a_metric_that_says_it_wrongly_is_noticed(wrong: dict[str, Any], fault: str) -> None:
+    metric = msgspec.structs.replace(Metric("moorage_x", "counter", "A sentence."), **wrong)
+
+    assert faults(Metric("moorage_x", "counter", "A sentence.")) == []
+    assert faults(metric) == [f"{metric.name}: {fault}"]
 
 
 def test_the_fine_buckets_contain_those_of_extension_points() -> None:
