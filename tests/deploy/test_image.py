@@ -95,12 +95,14 @@ def wheel(wheels: list[Path]) -> Iterator[zipfile.ZipFile]:
         yield opened
 
 
+@pytest.mark.long
 def test_the_same_source_gives_the_same_wheel_byte_for_byte(wheels: list[Path]) -> None:
     once, again = (hashlib.sha256(file.read_bytes()).hexdigest() for file in wheels)
 
     assert once == again
 
 
+@pytest.mark.long
 def test_the_wheel_of_the_image_holds_the_compiled_kernels(
     wheel: zipfile.ZipFile, tmp_path: Path
 ) -> None:

@@ -39,7 +39,7 @@ BOUNDED: Final = (
 """Where what is gone may be remembered, each with a bound that has a test of its own."""
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.long
 def test_nothing_grows_but_what_is_bounded() -> None:
     found: list[dict[str, int]] = []
 

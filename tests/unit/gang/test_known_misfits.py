@@ -21,8 +21,8 @@ cluster:
   - {name: s, count: 2, cpu: "8", memory: 32Gi, spot: {meanSeconds: 900, replaceSeconds: 60}}
 arrivals:
   generators:
-  - seconds: 1800
-    perHour: 240
+  - seconds: 600
+    perHour: 480
     pods:
     - {name: batch, weight: 2, cpu: "2", memory: 1Gi, runs: {meanSeconds: 200}}
     - {name: train, cpu: "3", gang: 4, memory: 1Gi, priority: 5, runs: {meanSeconds: 300}}
@@ -46,7 +46,10 @@ def in_full(scenario: Scenario, seed: int) -> RunResult:
     return run_scenario_observed(scenario, KUBE, seed, observers=(_Watcher(),))[0]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+LONG = pytest.mark.long
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=LONG), pytest.param(3, marks=LONG)])
 def test_the_same_bits_as_with_every_attempt_in_full(crowded: Scenario, seed: int) -> None:
     spared, whole = run_scenario(crowded, KUBE, seed), in_full(crowded, seed)
 
