@@ -162,6 +162,58 @@ def test_a_release_stands_on_digests() -> None:
     assert "names no digest" in made.stderr
 
 
+@pytest.fixture
+def docker(tmp_path: Path) -> dict[str, str]:
+    """An environment with a `docker` that reads what it is asked to build, and builds nothing."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(ROOT / "tests" / "docs" / "docker.py", tmp_path / "bin" / "docker")
+    (tmp_path / "bin" / "docker").chmod(0o755)
+    images = {"DOCKER_IMAGES": str(tmp_path / "images")}
+    return {**os.environ, "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}", **images}
+
+
+DIGEST = f"@sha256:{7:064d}"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["image"], id="make image"),
+        pytest.param(
+            ["release-image", f"BUILDER=python:3.11{DIGEST}", f"BASE=python:3.11-slim{DIGEST}"],
+            id="make release-image",
+        ),
+    ],
+)
+def test_docker_takes_the_line_that_builds_the_image(
+    words: list[str], docker: dict[str, str]
+) -> None:
+    make = ["make", "--no-print-directory", *words, "IMAGE=registry.example/moorage:0.1.0"]
+    subprocess.run(make, cwd=ROOT, env=docker, check=True)
+
+    assert Path(docker["DOCKER_IMAGES"]).read_text() == "built registry.example/moorage:0.1.0"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("FROM python:3.11\nCOPY absent .", "absent: not found", id="nothing to copy"),
+        pytest.param("FROM python:3.11\nRUNN true", "unknown instruction: RUNN", id="a typo"),
+        pytest.param("RUN true\nFROM python:3.11", "no build stage", id="no base"),
+        pytest.param("FROM registry.example/moorage:9", "not found", id="a base never pushed"),
+    ],
+)
+def test_what_docker_would_not_build_is_refused_here(
+    text: str, why: str, docker: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "Dockerfile").write_text(text)
+    build = ["docker", "build", "-t", "registry.example/mine:1", "."]
+    built = subprocess.run(build, cwd=tmp_path, env=docker, capture_output=True, text=True)
+
+    assert built.returncode != 0
+    assert why in built.stderr
+
+
 def test_the_base_images_can_be_pinned_by_digest(tmp_path: Path) -> None:
     """`make pin-base` writes what a registry says into the Dockerfile, again and again."""
     for file in (ROOT / "Makefile", ROOT / "deploy" / "Dockerfile", *ROOT.glob("*/*.mk")):
