@@ -41,7 +41,7 @@ ENDS_WITH_REPLIES = 10
 """How many pods end when replies begin to be lost, so that there are bindings to lose."""
 PODS, NODES, GROUPS = "/api/v1/pods", "/api/v1/nodes", f"/apis/{grouping.CUSTOM}/podgroups"
 CLAIMS, VOLUMES = "/api/v1/persistentvolumeclaims", "/api/v1/persistentvolumes"
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage-chaos"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/moorage-system/leases/moorage-chaos"
 
 
 def run(

@@ -9,8 +9,9 @@ from moorage.app.assembly import OPTIONAL
 from moorage.app.built_in_plugins import describe_installed, installed
 from moorage.app.config_text import ConfigText
 from moorage.cli.main import main
+from moorage.config.lease_config import KUBE_LEASE, KUBE_NAMESPACE, NAMESPACE, lease_warnings
 from moorage.config.loader import load
-from moorage.config.types import SchedulerConfiguration
+from moorage.config.types import LeaderElection, Profile, SchedulerConfiguration, StandIn
 from moorage.feeds.metrics_server import NODE_METRICS
 from moorage.gang.feature import DIALECTS
 from moorage.policies.network_latency import CONFIG_MAP
@@ -21,6 +22,8 @@ from tests.deploy.tools import DEPLOY, OVERLAYS, ROOT, Raw, objects, of_kind
 
 CLAIMS = RESOURCES["resourceclaims"]
 SCHEDULERS = OVERLAYS[:3]
+ANY = ""
+"""In place of the name of an object: the right is to all."""
 FOLLOW = ("list", "watch")
 pytestmark = pytest.mark.kube
 
@@ -96,13 +99,61 @@ def test_a_scheduler_may_hold_the_lease_it_is_told_to_hold(overlay: str) -> None
         election = configuration(overlay, deployment).leader_election
         [binding] = [b for b in bindings if b["subjects"][0]["name"] == account]
         role = roles[binding["metadata"]["namespace"], binding["roleRef"]["name"]]
-        named = next(rule for rule in role["rules"] if "resourceNames" in rule)
+        granted = {
+            (verb, name)
+            for rule in role["rules"]
+            for verb in rule["verbs"]
+            for name in rule.get("resourceNames", [ANY])
+        }
+        in_place = election.resource_namespace == KUBE_NAMESPACE
+        name = election.resource_name if in_place else ANY
 
         assert election.leader_elect
         assert binding["metadata"]["namespace"] == election.resource_namespace
-        assert named["resourceNames"] == [election.resource_name]
-        assert set(named["verbs"]) == {"get", "update"}
-        assert allowed(role["rules"]) == {("coordination.k8s.io", "leases", "create")}
+        assert granted == {("create", ANY), ("get", name), ("update", name)}
+        assert {tuple(rule["resources"]) for rule in role["rules"]} == {(LEASES.plural,)}
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name"),
+    [
+        (NAMESPACE, "gpu"),
+        (NAMESPACE, KUBE_LEASE),
+        (KUBE_NAMESPACE, KUBE_LEASE),
+        (KUBE_NAMESPACE, "gpu"),
+        ("default", "gpu"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("verbs", "section"),
+    [({"create", "get", "update"}, "leaderElection"), ({"get"}, "standInFor")],
+    ids=["held", "read"],
+)
+def test_config_check_warns_of_the_leases_that_no_role_grants(
+    verbs: set[str], section: str, namespace: str, name: str
+) -> None:
+    other = StandIn(scheduler_name="x", lease_name=name, lease_namespace=namespace)
+    held = section == "leaderElection"
+    told = SchedulerConfiguration(
+        leader_election=LeaderElection(
+            leader_elect=held, resource_name=name, resource_namespace=namespace
+        ),
+        profiles=(Profile("ours", stand_in_for=() if held else (other,)),),
+    )
+
+    granted = any(
+        verbs <= {verb for rule in role["rules"] if _is_about(rule, name) for verb in rule["verbs"]}
+        for overlay in (*SCHEDULERS, "overlays/stand-in-for-kube-scheduler")
+        for role in of_kind(overlay, "Role")
+        if role["metadata"]["namespace"] == namespace
+    )
+    assert (list(lease_warnings(told)) == []) == granted
+
+
+def _is_about(rule: Raw, name: str) -> bool:
+    """Whether a rule is about the Lease of this name; one that is to be created has no name yet."""
+    named = rule.get("resourceNames", [name])
+    return LEASES.plural in rule["resources"] and name in named
 
 
 @pytest.mark.parametrize("overlay", SCHEDULERS)

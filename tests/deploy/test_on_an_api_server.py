@@ -75,7 +75,7 @@ def test_pod_security_would_refuse_one_that_is_not(cluster: ControlPlane) -> Non
     [
         pytest.param("configmaps", "kube-system", "kube-root-ca.crt", id="other configuration"),
         pytest.param("leases", "kube-system", "kube-scheduler", id="the lease of kube-scheduler"),
-        pytest.param("leases", "moorage-system", "other", id="leases beside its own"),
+        pytest.param("leases", "default", "other", id="leases beyond its own namespace"),
     ],
 )
 def test_it_may_not_read_what_is_not_its_own(

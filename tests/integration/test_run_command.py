@@ -13,7 +13,7 @@ from tests.integration.making import node, pod
 
 pytestmark = pytest.mark.kube
 
-LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/moorage-test"
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/moorage-system/leases/moorage-test"
 ELECTION = {
     "leaderElect": True,
     "resourceName": "moorage-test",

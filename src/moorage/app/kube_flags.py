@@ -2,8 +2,8 @@
 
 As in kube-scheduler, leader election flags always count, while deprecated flags count only without
 a configuration file. Without any configuration the scheduler is kube-scheduler's default: profile
-`default-scheduler`, Lease `kube-system/kube-scheduler`. With another `--scheduler-name` the Lease
-has that name, so that it can lead beside kube-scheduler.
+`default-scheduler`, Lease `kube-system/kube-scheduler`. With another `--scheduler-name` it has a
+Lease of its own, so that it can lead beside kube-scheduler.
 """
 
 from collections.abc import Mapping
@@ -15,6 +15,7 @@ from moorage.app.config_text import ConfigText
 from moorage.config import validation
 from moorage.config.durations import Duration
 from moorage.config.field_errors import Report
+from moorage.config.lease_config import DEFAULT_SCHEDULER, KUBE_LEASE
 from moorage.config.types import (
     API_VERSION,
     KIND,
@@ -26,8 +27,6 @@ from moorage.devices.feature_gates import GATES
 from moorage.kube.kubeconfig import Cluster, SelectedContext, User
 
 COMMAND_LINE: Final = "the command line"
-KUBE_LEASE: Final = "kube-scheduler"
-DEFAULT_SCHEDULER: Final = "default-scheduler"
 DEVICES: Final = "DynamicResources"
 """The plugin whose features have gates."""
 BATCHING: Final = "OpportunisticBatching"
@@ -91,15 +90,14 @@ class ConfigFlags(msgspec.Struct, frozen=True):
     def default_text(self) -> ConfigText:
         """The configuration if none is given: kube-scheduler's default."""
         name = self.scheduler_name or DEFAULT_SCHEDULER
+        lease = {"resourceName": KUBE_LEASE} if name == DEFAULT_SCHEDULER else {}
         return ConfigText(
             COMMAND_LINE,
             {
                 "apiVersion": API_VERSION,
                 "kind": KIND,
                 "profiles": [{"schedulerName": name}],
-                "leaderElection": {
-                    "resourceName": KUBE_LEASE if name == DEFAULT_SCHEDULER else name
-                },
+                "leaderElection": lease,
             },
         )
 

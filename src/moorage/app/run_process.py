@@ -29,6 +29,7 @@ from moorage.app.reloader import Reloader
 from moorage.app.run_extenders import RunExtenders
 from moorage.bind.event_recorder import lease_reference
 from moorage.clock import SystemClock
+from moorage.config.lease_config import NAMESPACE
 from moorage.config.types import LeaderElection
 from moorage.framework.plugin import Plugin
 from moorage.kube import leader_election
@@ -223,6 +224,7 @@ class RunProcess:
         terms = LeaseTimes(
             name=election.resource_name,
             namespace=election.resource_namespace,
+            makes_namespace=election.resource_namespace == NAMESPACE,
             lease_duration=election.lease_duration.seconds,
             renew_deadline=election.renew_deadline.seconds,
             retry_period=election.retry_period.seconds,

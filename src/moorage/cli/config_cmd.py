@@ -7,6 +7,7 @@ from moorage.app.config_text import ConfigText
 from moorage.app.input_files import STDIN, read_input
 from moorage.cli.common import exit_on_bad_input
 from moorage.config import yaml_dump
+from moorage.config.lease_config import lease_warnings
 from moorage.config.plugin_validator import UnknownPlugins
 
 
@@ -76,6 +77,8 @@ def check_command(
         click.echo(f"warning: {config_bundle.POLICIES_ALONE}", err=True)
         click.echo(yaml_dump.dump_policies(found.policies), nl=False)
     else:
+        for warning in lease_warnings(found.loaded.configuration):
+            click.echo(f"warning: {warning}", err=True)
         click.echo(yaml_dump.dump_all(found.loaded), nl=False)
 
 

@@ -14,7 +14,6 @@ from moorage.app.config_bundle import ConfigBundle
 from moorage.app.config_sources import ConfigSources
 from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.inputs import RunOptions
-from moorage.app.kube_flags import DEFAULT_SCHEDULER, KUBE_LEASE
 from moorage.app.log_control import LogControl
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import callers_for
@@ -25,6 +24,7 @@ from moorage.cli.run_options import options_of, run_options
 from moorage.clock import SystemClock
 from moorage.config import yaml_dump
 from moorage.config.field_errors import ConfigError, InputError
+from moorage.config.lease_config import DEFAULT_SCHEDULER, KUBE_LEASE, KUBE_NAMESPACE
 from moorage.config.types import SchedulerConfiguration
 from moorage.framework.plugin_registry import Registry, RegistryError
 from moorage.kube.kubeconfig import KubeconfigError
@@ -53,9 +53,6 @@ def run_command(**given: Any) -> None:
       kind: KubeSchedulerConfiguration
       profiles:
       - schedulerName: moorage
-      leaderElection:
-        leaderElect: true
-        resourceName: moorage
       clientConnection:
         qps: 1000
         burst: 2000
@@ -210,18 +207,20 @@ def _warn(loaded: SchedulerConfiguration, options: RunOptions) -> None:
     """Warn of deprecated flags, and of two schedulers of one name that bind the same pods."""
     for line in options.flags.warnings(loaded, file=options.configured):
         say(logging.WARNING, line)
+    election = loaded.leader_election
+    lease = election.resource_namespace, election.resource_name
     if not options.configured:
-        lease = loaded.leader_election
         say(
             logging.INFO,
             "no configuration is named: scheduling as kube-scheduler does by default",
             profiles=", ".join(profile.scheduler_name for profile in loaded.profiles),
-            lease=f"{lease.resource_namespace}/{lease.resource_name}",
+            lease="/".join(lease),
         )
     ours = {profile.scheduler_name for profile in loaded.profiles}
-    if DEFAULT_SCHEDULER in ours and loaded.leader_election.resource_name != KUBE_LEASE:
+    if DEFAULT_SCHEDULER in ours and lease != (KUBE_NAMESPACE, KUBE_LEASE):
         say(
             logging.WARNING,
             f"a profile is named {DEFAULT_SCHEDULER}: stop kube-scheduler, or share its lease "
-            f"(leaderElection.resourceName: {KUBE_LEASE}), or both will schedule the same pods",
+            f"(leaderElection: resourceNamespace {KUBE_NAMESPACE}, resourceName {KUBE_LEASE}), or "
+            "both will schedule the same pods",
         )

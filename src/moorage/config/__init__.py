@@ -18,6 +18,7 @@
     canary_limits             how much worse a canary may do before it is rolled back
     profile_canary            ProfileCanary: a new version of a profile for some pods
     standin_config            standInFor of a profile: defaults and checks
+    lease_config              the Lease that a configuration means, and who may hold it in deploy/
     durations                 durations as Go writes them
 
     default_plugins           kube-scheduler's default plugins, and merging a profile into them

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from moorage.config import default_plugins, standin_config
+from moorage.config import default_plugins, lease_config, standin_config
 from moorage.config.resolved_profile import Enabled
 from moorage.config.types import (
     ALL,
@@ -24,15 +24,18 @@ T = TypeVar("T", bound=msgspec.Struct)
 def complete_configuration(given: SchedulerConfiguration) -> SchedulerConfiguration:
     """Fill in everything but the plugins and their arguments."""
     percentage, contention = given.percentage_of_nodes_to_score, given.enable_contention_profiling
+    profiles = _named(given.profiles)
     return msgspec.structs.replace(
         given,
-        leader_election=_without_zeros(given.leader_election),
+        leader_election=lease_config.complete_election(
+            _without_zeros(given.leader_election), profiles[0].scheduler_name
+        ),
         client_connection=_without_zeros(given.client_connection),
         enable_contention_profiling=given.enable_profiling if contention is None else contention,
         percentage_of_nodes_to_score=(
             default_plugins.PERCENTAGE_OF_NODES_TO_SCORE if percentage is None else percentage
         ),
-        profiles=tuple(map(standin_config.complete_standins, _named(given.profiles))),
+        profiles=tuple(map(standin_config.complete_standins, profiles)),
         extenders=tuple(_extender(extender) for extender in given.extenders),
     )
 

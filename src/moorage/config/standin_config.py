@@ -14,25 +14,31 @@ from moorage.config.field_errors import (
     required,
     unsupported,
 )
+from moorage.config.lease_config import (
+    DEFAULT_SCHEDULER,
+    KUBE_LEASE,
+    lease_name,
+    lease_namespace,
+)
 from moorage.config.types import Profile, SchedulerConfiguration, StandIn
 
 LEAVE: Final = "Leave"
 TAKE: Final = "Take"
-DEFAULT_SCHEDULER: Final = "default-scheduler"
-KUBE_LEASE: Final = "kube-scheduler"
 
 
 def complete_standins(profile: Profile) -> Profile:
-    """Fill in Lease names: kube-scheduler for default-scheduler, else the schedulerName."""
+    """Fill in Leases: kube-scheduler's own for default-scheduler, else a Moorage's."""
     named = tuple(_named(one) for one in profile.stand_in_for)
     return msgspec.structs.replace(profile, stand_in_for=named)
 
 
 def _named(one: StandIn) -> StandIn:
-    if one.lease_name:
-        return one
-    default = one.scheduler_name == DEFAULT_SCHEDULER
-    return msgspec.structs.replace(one, lease_name=KUBE_LEASE if default else one.scheduler_name)
+    name = one.lease_name
+    if not name and one.scheduler_name:
+        default = one.scheduler_name == DEFAULT_SCHEDULER
+        name = KUBE_LEASE if default else lease_name(one.scheduler_name)
+    namespace = one.lease_namespace or lease_namespace(name)
+    return msgspec.structs.replace(one, lease_name=name, lease_namespace=namespace)
 
 
 def validate_standins(configuration: SchedulerConfiguration, report: Report) -> None:
@@ -67,11 +73,10 @@ def _check_lease(
 ) -> None:
     election = configuration.leader_election
     ours = election.resource_namespace, election.resource_name
-    if election.leader_elect and (one.lease_namespace, one.lease_name) == ours:
+    stranger = one.scheduler_name not in {each.scheduler_name for each in configuration.profiles}
+    if election.leader_elect and stranger and (one.lease_namespace, one.lease_name) == ours:
         detail = "is our own (leaderElection.resourceName), and does not expire while we run"
         report.problem((*at, "leaseName"), invalid(one.lease_name, detail))
-    if not one.lease_namespace:
-        report.problem((*at, "leaseNamespace"), required("where the Lease is"))
     if one.without_lease not in (LEAVE, TAKE):
         detail = unsupported(one.without_lease, (LEAVE, TAKE))
         report.problem((*at, "withoutLease"), detail)

@@ -87,7 +87,7 @@ class StandIn(ConfigStruct, frozen=True):
 
     scheduler_name: str = ""
     lease_name: str = ""
-    lease_namespace: str = "kube-system"
+    lease_namespace: str = ""
     without_lease: str = "Leave"
 
 
@@ -109,8 +109,8 @@ class LeaderElection(ConfigStruct, frozen=True):
     renew_deadline: Duration = Duration.of_seconds(10)
     retry_period: Duration = Duration.of_seconds(2)
     resource_lock: str = "leases"
-    resource_name: str = "moorage"
-    resource_namespace: str = "kube-system"
+    resource_name: str = ""
+    resource_namespace: str = ""
 
 
 class ClientConnection(ConfigStruct, frozen=True):

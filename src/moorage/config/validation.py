@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from moorage.api import name_validation
-from moorage.config import standin_config
+from moorage.config import lease_config, standin_config
 from moorage.config.field_errors import Path, Report, duplicate, format_path, invalid, required
 from moorage.config.resolved_profile import Enabled
 from moorage.config.types import (
@@ -75,6 +75,7 @@ def _leader_election(election: LeaderElection, report: Report) -> None:
     if election.resource_lock != "leases":
         detail = invalid(election.resource_lock, 'resourceLock value must be "leases"')
         report.problem(("leaderElection", "resourceLock"), detail)
+    lease_config.validate_lease(election, report)
 
 
 def _profiles(profiles: Sequence[Profile], report: Report) -> None:

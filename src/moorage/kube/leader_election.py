@@ -11,10 +11,13 @@ since this replica last saw it change, by this replica's clock. Beyond client-go
   expired notices that before it writes, not after.
 - A lease is taken only `LAST_SEND_SECONDS` after it has expired, when the holder's last requests
   have arrived or never will. The same holds for a lease that was deleted while it was held.
+- Where the namespace of the lease is Moorage's own and is missing, as it is for who runs Moorage
+  outside of a cluster where nothing is deployed yet, it is made.
 - The holder writes the scheduler names that it serves to the annotation `SERVES`. A replica that
   waits for a holder which serves none of its own names reports that it waits in vain.
 """
 
+import contextlib
 import math
 import random
 import socket
@@ -27,8 +30,8 @@ import msgspec
 
 from moorage.clock import Clock, within
 from moorage.kube.fence import LeaseFence, LeaseLost
-from moorage.watch.api_errors import ApiError, NotFound, Unreachable
-from moorage.watch.api_resources import LEASES
+from moorage.watch.api_errors import AlreadyExists, ApiError, NotFound, Unreachable
+from moorage.watch.api_resources import LEASES, NAMESPACES
 from moorage.watch.api_server import ApiServer, Raw
 
 JITTER: Final = 1.2
@@ -52,10 +55,11 @@ T = TypeVar("T")
 class ElectionNews(msgspec.Struct, frozen=True):
     """An event of the election: this replica began to lead, stopped leading, or met an error.
 
+    "namespace": it made the namespace of the lease.
     "in vain": the holder it waits for has other scheduler names, so it does not schedule our pods.
     """
 
-    kind: Literal["leading", "stopped", "trouble", "in vain"]
+    kind: Literal["leading", "stopped", "trouble", "in vain", "namespace"]
     sentence: str
 
 
@@ -66,7 +70,9 @@ class LeaseTimes(msgspec.Struct, frozen=True):
     """The lease's name, and the times of the election in seconds."""
 
     name: str = "moorage"
-    namespace: str = "kube-system"
+    namespace: str = "moorage-system"
+    makes_namespace: bool = False
+    """Make the namespace where it is missing."""
     lease_duration: float = 15.0
     renew_deadline: float = 10.0
     retry_period: float = 2.0
@@ -239,7 +245,25 @@ class LeaderElector:
             "metadata": {"namespace": self.terms.namespace, "name": self.terms.name},
             "spec": {**spec, "leaseTransitions": 0},
         }
-        return await self._soon(self._server.create(LEASES, self._signed(lease)))
+        signed = self._signed(lease)
+        try:
+            return await self._soon(self._server.create(LEASES, signed))
+        except NotFound:
+            if not self.terms.makes_namespace:
+                raise
+        await self._make_namespace()
+        return await self._soon(self._server.create(LEASES, signed))
+
+    async def _make_namespace(self) -> None:
+        name = self.terms.namespace
+        namespace = {
+            "apiVersion": NAMESPACES.api_version,
+            "kind": NAMESPACES.kind,
+            "metadata": {"name": name},
+        }
+        with contextlib.suppress(AlreadyExists):
+            await self._soon(self._server.create(NAMESPACES, namespace))
+            self._told(ElectionNews("namespace", f"made the namespace {name} for the lease"))
 
     async def _put(self, lease: Raw, changes: Raw) -> Raw:
         changed = {**lease, "spec": {**_spec(lease), **changes}}

@@ -188,7 +188,7 @@ def test_leader_election_flags_always_count(
         ("--contention-profiling=false", ("enableContentionProfiling",), False, True),
         ("--percentage-of-nodes-to-score=50", ("percentageOfNodesToScore",), 50, 100),
         ("--scheduler-name=low", ("profiles", 0, "schedulerName"), "low", "default-scheduler"),
-        ("--scheduler-name=low", ("leaderElection", "resourceName"), "low", "moorage"),
+        ("--scheduler-name=low", ("leaderElection", "resourceName"), "low", "default-scheduler"),
     ],
 )
 def test_deprecated_flags_count_without_a_configuration_file(

@@ -110,7 +110,10 @@ def test_default_settings() -> None:
     assert election.renew_deadline == Duration.parse("10s")
     assert election.retry_period == Duration.parse("2s")
     assert election.resource_lock == "leases"
-    assert (election.resource_namespace, election.resource_name) == ("kube-system", "moorage")
+    assert (election.resource_namespace, election.resource_name) == (
+        "moorage-system",
+        "default-scheduler",
+    )
     assert (connection.qps, connection.burst) == (50.0, 100)
     assert connection.content_type == "application/vnd.kubernetes.protobuf"
 

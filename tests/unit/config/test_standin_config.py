@@ -27,13 +27,23 @@ def document(*stand_ins: Any, **fields: Any) -> dict[str, Any]:
         ),
         pytest.param(
             {"schedulerName": "volcano"},
-            ("kube-system", "volcano"),
-            id="others are taken to bear their scheduler's name",
+            ("moorage-system", "volcano"),
+            id="others are taken to be Moorages, each with the Lease of its name",
         ),
         pytest.param(
             {"schedulerName": "volcano", "leaseName": "vc", "leaseNamespace": "volcano-system"},
             ("volcano-system", "vc"),
             id="unless they are named",
+        ),
+        pytest.param(
+            {"schedulerName": "volcano", "leaseName": "kube-scheduler"},
+            ("kube-system", "kube-scheduler"),
+            id="kube-scheduler's is in its own namespace, whoever holds it",
+        ),
+        pytest.param(
+            {"schedulerName": "GPU Scheduler"},
+            ("moorage-system", "gpu-scheduler-fc23ba0c"),
+            id="a name that no Lease can have is made one",
         ),
     ],
 )
@@ -61,15 +71,10 @@ def test_which_lease_is_watched(given: dict[str, str], lease: tuple[str, str]) -
             id="nobody stands in for himself",
         ),
         pytest.param(
-            {"schedulerName": "x", "leaseName": "moorage"},
-            f'{AT}.leaseName: Invalid value: "moorage": is our own (leaderElection.resourceName), '
+            {"schedulerName": "x", "leaseName": "ours"},
+            f'{AT}.leaseName: Invalid value: "ours": is our own (leaderElection.resourceName), '
             "and does not expire while we run",
             id="our own lease does not expire",
-        ),
-        pytest.param(
-            {"schedulerName": "x", "leaseNamespace": ""},
-            f"{AT}.leaseNamespace: Required value: where the Lease is",
-            id="a lease is somewhere",
         ),
         pytest.param(
             {"schedulerName": "x", "withoutLease": "take"},
@@ -105,6 +110,6 @@ def test_one_profile_stands_in_for_a_scheduler() -> None:
 
 def test_without_election_no_lease_is_our_own() -> None:
     election = {"leaderElection": {"leaderElect": False}}
-    given = {"schedulerName": "x", "leaseName": "moorage"}
+    given = {"schedulerName": "x", "leaseName": "ours"}
 
     assert load(document(given, **election)).configuration.profiles[0].stand_in_for

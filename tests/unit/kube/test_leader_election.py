@@ -11,10 +11,11 @@ from moorage.clock import VirtualClock, run_virtual
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.leader_election import LAST_SEND_SECONDS, LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.memory.object_registry import ClusterOptions
 from moorage.watch.api_errors import Unreachable
 from moorage.watch.api_resources import LEASES, NAMESPACES
 
-NAMESPACE, NAME = "kube-system", "moorage"
+NAMESPACE, NAME = "moorage-system", "moorage"
 START = 1_767_225_600.0
 
 
@@ -22,7 +23,7 @@ class Server(MemoryCluster):
     """An embedded cluster whose network can be cut."""
 
     def __init__(self, clock: VirtualClock) -> None:
-        super().__init__(clock=clock)
+        super().__init__(clock=clock, options=ClusterOptions(auto_namespaces=False))
         self.add(NAMESPACES, {"metadata": {"name": NAMESPACE}})
         self.cut = False
         self.slow = 0.0
@@ -52,8 +53,8 @@ class World:
         self.server = Server(self.clock)
         self.said: list[str] = []
 
-    def elector(self, identity: str, *serves: str, **given: float) -> LeaderElector:
-        terms = LeaseTimes(**given)  # type: ignore[arg-type]
+    def elector(self, identity: str, *serves: str, **given: Any) -> LeaderElector:
+        terms = LeaseTimes(**given)
         self.fence = LeaseFence(terms.lease_duration, self.clock.now)
         return LeaderElector(
             self.server,
@@ -343,9 +344,9 @@ def test_who_waits_for_a_scheduler_of_other_names_says_so() -> None:
     said = waited(("cost-optimizer", "batch"), ("lowcpu-scheduler",))
 
     assert set(said) == {
-        "Lease kube-system/moorage is held by a, which schedules for batch, cost-optimizer: pods "
-        "of lowcpu-scheduler wait for as long as it does; give this scheduler a Lease of its own "
-        "(leaderElection.resourceName, or --leader-elect-resource-name)"
+        "Lease moorage-system/moorage is held by a, which schedules for batch, cost-optimizer: "
+        "pods of lowcpu-scheduler wait for as long as it does; give this scheduler a Lease of its "
+        "own (leaderElection.resourceName, or --leader-elect-resource-name)"
     }
 
 
@@ -354,3 +355,39 @@ def test_a_standby_of_the_same_scheduler_waits_in_silence(
     theirs: tuple[str, ...], ours: tuple[str, ...]
 ) -> None:
     assert waited(theirs, ours) == []
+
+
+def test_a_missing_namespace_of_moorages_own_is_made() -> None:
+    """By one of two replicas that start at once; the other finds it made."""
+
+    async def scenario(world: World) -> None:
+        where = {"namespace": "new", "makes_namespace": True}
+        both = [world.elector(name, **where) for name in ("a", "b")]
+        world.server.slow = 0.5
+        acquiring = [asyncio.ensure_future(each.acquire()) for each in both]
+        await asyncio.wait(acquiring, return_when=asyncio.FIRST_COMPLETED)
+        await world.clock.sleep(5.0)
+        for each in acquiring:
+            each.cancel()
+        await asyncio.gather(*acquiring, return_exceptions=True)
+
+    world = play(scenario)
+
+    assert world.server.read(LEASES, "new", NAME)["spec"]["holderIdentity"] == "a"
+    assert [said for said in world.said if "could not" not in said] == [
+        "made the namespace new for the lease",
+        "a became leader",
+    ]
+
+
+def test_a_missing_namespace_of_others_is_not_made() -> None:
+    async def scenario(world: World) -> None:
+        acquiring = asyncio.ensure_future(world.elector("a", namespace="new").acquire())
+        await world.clock.sleep(1.0)
+        world.server.add(NAMESPACES, {"metadata": {"name": "new"}})
+        await acquiring
+
+    assert play(scenario).said == [
+        'the lease could not be acquired or renewed: namespaces "new" not found',
+        "a became leader",
+    ]
