@@ -1,8 +1,9 @@
 """What holds for all tests."""
 
 import gc
+import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any, Final
 
 import pytest
@@ -53,6 +54,19 @@ def pytest_collection_finish() -> None:
     """What was collected stays: a look for garbage would go through all of it, each time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Where Kubernetes' programs are required, no test of theirs is skipped."""
+    report = yield
+    of_theirs = item.get_closest_marker("kube") and not item.get_closest_marker("browser")
+    if report.skipped and of_theirs and os.environ.get("REQUIRE_KUBE") == "1":
+        report.outcome = "failed"
+        report.longrepr = f"{report.longrepr}, and REQUIRE_KUBE=1"
+    return report
 
 
 def pytest_deselected(items: list[pytest.Item]) -> None:

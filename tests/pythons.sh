@@ -6,7 +6,7 @@ failed=0
 for python in "$@"; do
 	# A shim on PATH may stand for a Python that is not there.
 	if ! version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>&1); then
-		echo "LEFT OUT: $python does not run here: $(tail -n 1 <<<"$version")" >&2
+		echo "LEFT OUT: $python does not run here: $(head -n 1 <<<"$version")" >&2
 		continue
 	fi
 	echo "$python is Python $version: make fast in .venv-$version"
