@@ -13,7 +13,6 @@ import fcntl
 import json
 import os
 import select
-import signal
 import socket
 import struct
 import sys
@@ -65,13 +64,15 @@ def serve(address: str) -> None:
     import moorage.simulate.scenario_run
     import moorage.simulate.simulation  # noqa: F401
 
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(address)
         listening.listen(16)
         print("ready", flush=True)
+        running = 0
         while True:
             ready, _, _ = select.select([listening, sys.stdin], [], [])
+            while running and os.waitpid(-1, os.WNOHANG)[0]:
+                running -= 1
             if sys.stdin in ready:
                 return
             asking, _ = listening.accept()
@@ -79,12 +80,12 @@ def serve(address: str) -> None:
                 listening.close()
                 break
             asking.close()
+            running += 1
     _run_for(asking)
 
 
 def _run_for(asking: socket.socket) -> None:
     """Run a command in a process of its own, and answer with its exit code."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     head, files, _, _ = socket.recv_fds(asking, 4, MOST_FILES)
     text = b""
     while len(text) < int.from_bytes(head, "big"):
