@@ -3,7 +3,6 @@
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 import msgspec
@@ -72,8 +71,7 @@ class Plan(NamedTuple):
     listeners: list[tuple[str, Listener]]
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(msgspec.Struct):
     """Where the attempts with a profile have got to; its variants share one."""
 
     next_start: int = 0

@@ -66,6 +66,12 @@ def moorage(
     )
 
 
+def pytest_in(folder: Path, *words: str | Path, **env: str) -> None:
+    """Run the tests of a folder as their author would: they pass."""
+    ran = moorage("pytest", "-q", "-p", "no:cacheprovider", *words, cwd=folder, env=env)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
 def shell(line: str, **variables: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a line of bash in which `moorage` is the real command, in a forked process."""
     function = f'moorage() {{ {shlex.join([*ASK, _forking()])} "$@"; }}; '

@@ -3,6 +3,8 @@
     python forked.py serve SOCKET          imports every command, then forks for whoever asks
     python -IS forked.py ask SOCKET WORD…  asks for `moorage WORD…`, in this process's place
 
+Of `pytest WORD…` pytest is run, which imports Moorage for the tests of a plugin.
+
 A forked process has the words, environment, folder, open files and privileges of the process that
 asks, which ends with its exit code. What Python does before it runs `moorage`, such as choosing an
 encoding by the locale, was done once for all: tests of that start a process themselves.
@@ -55,14 +57,18 @@ def _is_open(file: int) -> bool:
 
 def serve(address: str) -> None:
     """Fork for everybody who asks, until standard input ends."""
+    import pytest  # noqa: F401
+
     from moorage.cli.main import COMMANDS
 
+    sys.dont_write_bytecode = True
     for command in COMMANDS.values():
         command.load()
     import moorage.memory.memory_cluster
     import moorage.recording
     import moorage.simulate.scenario_run
-    import moorage.simulate.simulation  # noqa: F401
+    import moorage.simulate.simulation
+    import moorage.testing  # noqa: F401
 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         listening.bind(address)
@@ -100,6 +106,10 @@ def _run_for(asking: socket.socket) -> None:
         os._exit(0)
     asking.close()
     _become(given, files)
+    if sys.argv[1:2] == ["pytest"]:
+        import pytest
+
+        sys.exit(pytest.main(sys.argv[2:]))
     from moorage.cli.main import main
 
     main()
@@ -117,6 +127,7 @@ def _become(given: dict[str, Any], files: list[int]) -> None:
     os.environ.update(given["env"])
     _keep_only(given["privileges"])
     sys.argv = ["moorage", *given["words"]]
+    sys.path[:0] = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     encoding = os.environ.get("PYTHONIOENCODING", "utf-8")
     streams = {"stdin": "r", "stdout": "w", "stderr": "w"}
     for number, (name, mode) in enumerate(streams.items()):

@@ -1,16 +1,16 @@
 """`moorage plugin check` and `new`: no broken hook passes, and none keeps it waiting."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
 from moorage.cli.main import main
+from moorage.config.durations import Duration
+from moorage.config.moorage_configuration import DEFAULT_GUARD
 from tests.unit.cli.bad_plugins import HOOKS, configuration, source
-from tests.unit.cli.command import CLUSTER, ROOT, moorage
+from tests.unit.cli.command import CLUSTER, ROOT, moorage, pytest_in
 
 BODIES = {
     "sys.exit(0)": "SystemExit: 0",
@@ -42,8 +42,21 @@ def test_answers_that_make_no_sense_are_told(tmp_path: Path, hook: str) -> None:
 
 
 @pytest.mark.parametrize("hook", ["filter", "queue_sort", "reserve", "pre_bind"])
-def test_an_endless_hook_is_interrupted(tmp_path: Path, hook: str) -> None:
-    (tmp_path / "bad.py").write_text(source(hook, "\n        while True: pass"))
+def test_an_endless_hook_is_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
+) -> None:
+    shorter = msgspec.structs.replace(DEFAULT_GUARD, deadline=Duration.of_seconds(0.05))
+    monkeypatch.setattr("moorage.testing.plugin_check.DEFAULT_GUARD", shorter)
+
+    told = check(tmp_path, source(hook, "\n        while True: pass"))
+
+    assert told.exit_code == 2
+    assert "took longer than its deadline of 50ms" in told.stderr
+
+
+@pytest.mark.long
+def test_a_hook_may_take_a_second(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text(source("filter", "\n        while True: pass"))
 
     told = moorage("plugin", "check", tmp_path / "bad.py")
 
@@ -186,11 +199,4 @@ def test_a_new_plugin_is_tested_where_another_project_says_how(tmp_path: Path) -
     assert made.exit_code == 0, made.output
 
     for folder in (tmp_path / "tenant-zones", ROOT / "examples" / "plugin-file"):
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
-            capture_output=True,
-            text=True,
-        )
-        assert ran.returncode == 0, ran.stdout
+        pytest_in(folder)

@@ -14,6 +14,7 @@ from click.testing import CliRunner, Result
 from moorage.cli.main import main
 from moorage.scaffold.hook_samples import SAMPLES
 from moorage.scaffold.plugin_project import Names
+from tests.unit.cli.command import pytest_in
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "packaged-plugin"
@@ -24,16 +25,8 @@ def moorage(*args: str | Path) -> Result:
 
 
 def its_tests_pass(folder: Path) -> None:
-    """Run the tests of a folder as their author would."""
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull]
-    done = subprocess.run(
-        [*command, "--rootdir", folder, folder],
-        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{folder / 'src'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    """Its tests pass, whatever the settings of pytest are in folders above."""
+    pytest_in(folder, "-c", os.devnull, "--rootdir", folder, PYTHONPATH=str(folder / "src"))
 
 
 def simulated(folder: Path, *more: str | Path) -> dict[str, str]:
@@ -287,6 +280,7 @@ def _setuptools() -> tuple[int, ...]:
     return tuple(int(part) for part in version("setuptools").split(".")[:2] if part.isdecimal())
 
 
+@pytest.mark.long
 def test_the_packaged_example_installs_and_is_found(tmp_path: Path) -> None:
     installed(tmp_path)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{tmp_path / 'lib'}"}
