@@ -86,6 +86,7 @@ def _workers(address: str) -> int:
 
 @pytest.mark.timeout(240)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+@pytest.mark.long
 def test_a_worker_that_is_killed_costs_nothing_but_time(
     dask: tuple[str, list[subprocess.Popen[bytes]]],
 ) -> None:

@@ -45,7 +45,7 @@ def test_answers_that_make_no_sense_are_told(tmp_path: Path, hook: str) -> None:
 def test_an_endless_hook_is_interrupted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: str
 ) -> None:
-    shorter = msgspec.structs.replace(DEFAULT_GUARD, deadline=Duration.of_seconds(0.05))
+    shorter = msgspec.structs.replace(DEFAULT_GUARD, deadline=Duration.parse("50ms"))
     monkeypatch.setattr("moorage.testing.plugin_check.DEFAULT_GUARD", shorter)
 
     told = check(tmp_path, source(hook, "\n        while True: pass"))

@@ -32,6 +32,8 @@ from moorage.serve.secure_serving import (
 )
 from moorage.watch.api_resources import Resource
 
+CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
 pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 
 
@@ -80,7 +82,7 @@ def openssl(*arguments: str | Path) -> None:
 def authority(folder: Path, name: str) -> tuple[Path, Path]:
     cert, key = folder / f"{name}.crt", folder / f"{name}.key"
     subject = ("-subj", f"/CN={name}", "-keyout", key, "-out", cert)
-    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject)
+    openssl("req", "-x509", "-newkey", *CURVE, "-nodes", "-days", "2", *subject)
     return cert, key
 
 
@@ -88,7 +90,7 @@ def signed(folder: Path, by: tuple[Path, Path], subject: str) -> tuple[Path, Pat
     name = subject.rpartition("=")[2]
     request, cert, key = (folder / f"{name}.{end}" for end in ("csr", "crt", "key"))
     asked = ("-subj", subject, "-keyout", key, "-out", request)
-    openssl("req", "-newkey", "rsa:2048", "-nodes", *asked)
+    openssl("req", "-newkey", *CURVE, "-nodes", *asked)
     by_whom = ("-CA", by[0], "-CAkey", by[1], "-CAcreateserial")
     openssl("x509", "-req", "-in", request, *by_whom, "-days", "2", "-out", cert)
     return cert, key

@@ -209,6 +209,7 @@ def test_a_plugin_that_hangs_is_one_clear_line(tmp_path: Path) -> None:
     )
     (tmp_path / "hangs.yaml").write_text(
         HEAD + "profiles:\n- plugins:\n    multiPoint:\n      enabled: [{name: Hangs}]\n"
+        "---\napiVersion: moorage/v1\nkind: MoorageConfiguration\npluginGuard: {deadline: 50ms}\n"
     )
     tables = write_tables(tmp_path, NODES, "name,cpu,duration_s\np,1,5\n")
     args = [*tables, "--config", str(tmp_path / "hangs.yaml"), "--plugin"]

@@ -99,7 +99,7 @@ cluster:
     spot: {meanSeconds: 300, noticeSeconds: 5, replaceSeconds: 60}
 arrivals:
   generators:
-  - {seconds: 1800, perHour: 600, pods: [{name: p, cpu: "2", runs: {meanSeconds: 200}}]}
+  - {seconds: 900, perHour: 600, pods: [{name: p, cpu: "2", runs: {meanSeconds: 200}}]}
 """)
     direct, whole = both(read_scenario_file(str(file)), LEARNING, seed=3)
 
