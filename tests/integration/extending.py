@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import os
+import re
 import signal
 import ssl
 import subprocess
@@ -51,11 +52,16 @@ def kube_scheduler(plane: ControlPlane, folder: Path, *extenders: Raw) -> Iterat
 class Serving:
     """`moorage extender serve` in a process of its own; what it says is in `log`."""
 
-    def __init__(self, folder: Path, *arguments: str, port: int = 0) -> None:
-        self.port = port or free_ports(1)[0]
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.port = 0
+        """Any that is free; once it is ready, the one that it says it has."""
         self.log = folder / "extender.log"
-        self.arguments = [*arguments, f"--port={self.port}", "--bind-address=127.0.0.1"]
+        self._given = [*arguments, "--bind-address=127.0.0.1"]
         self.process = self._start()
+
+    @property
+    def arguments(self) -> list[str]:
+        return [*self._given, f"--port={self.port}"]
 
     def _start(self) -> "subprocess.Popen[bytes]":
         with open(self.log, "ab") as log:
@@ -85,7 +91,10 @@ class Serving:
 
     def until_ready(self) -> None:
         def ready() -> bool:
-            assert self.process.poll() is None, self.log.read_text()
+            said = self.log.read_text()
+            assert self.process.poll() is None, said
+            if found := re.search(r'"Serving" .*\bport=(\d+)', said):
+                self.port = int(found[1])
             with contextlib.suppress(OSError, http.client.HTTPException):
                 return self.get("/readyz") == "ok"
             return False
