@@ -6,6 +6,7 @@ import yaml
 
 from moorage.cli import common
 from moorage.cli.cluster_options import ClusterChoice
+from moorage.recording.manifests import anonymous_manifests
 from moorage.watch.api_server import Raw
 
 
@@ -20,8 +21,16 @@ from moorage.watch.api_server import Raw
     show_default=True,
     help="YAML documents, or a JSON object a line.",
 )
+@click.option(
+    "--anonymize",
+    is_flag=True,
+    help="Replace names, namespaces, labels and images, as `moorage record anonymize` does, and "
+    "keep only what decisions depend on.",
+)
 @common.exit_on_bad_input
-def snapshot_command(context: str | None, kubeconfig: str | None, output: str) -> None:
+def snapshot_command(
+    context: str | None, kubeconfig: str | None, output: str, anonymize: bool
+) -> None:
     """Write what scheduling reads of a live cluster to standard output.
 
     Only lists are asked for, so a role that may list is enough; nodes and pods are needed, other
@@ -33,9 +42,11 @@ def snapshot_command(context: str | None, kubeconfig: str | None, output: str) -
     Examples:
       moorage snapshot --context staging > cluster.yaml
       moorage simulate cluster.yaml app.yaml --drain node-3
+      moorage snapshot --anonymize > for-the-bug-report.yaml
     """
-    for each in ClusterChoice((), context or "", kubeconfig or "").objects():
-        click.echo(_line(each.raw) if output == "json" else _document(each.raw), nl=False)
+    read = (each.raw for each in ClusterChoice((), context or "", kubeconfig or "").objects())
+    for raw in anonymous_manifests(read) if anonymize else read:
+        click.echo(_line(raw) if output == "json" else _document(raw), nl=False)
 
 
 def _line(raw: Raw) -> bytes:

@@ -1,22 +1,47 @@
-"""The cluster at a moment of a recording, as manifests."""
+"""The cluster at a moment of a recording, or one without names, as manifests."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from moorage.api.kinds import KINDS
+from moorage.api.cluster_objects import ReplicaSet, ReplicationController, StatefulSet
+from moorage.api.decode import decode_object
+from moorage.api.kinds import KINDS, find
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
+from moorage.recording.anonymous_objects import anonymous
+from moorage.recording.pseudonyms import Pseudonyms
 from moorage.recording.replay import Replay
 from moorage.simulate.manifest_files import Manifest
 
 Raw = dict[str, Any]
+WORKLOADS: Final = (ReplicaSet, ReplicationController, StatefulSet)
 
 
 def manifests_at(replay: Replay) -> list[Manifest]:
     """Every object in the cache of a replay; assumed pods are on their nodes."""
     return [Manifest(raw, "the recording", number) for number, raw in enumerate(_raws(replay), 1)]
+
+
+def anonymous_manifests(raws: Iterable[Raw]) -> Iterator[Raw]:
+    """What decisions depend on of a cluster, with its names replaced as in a recording.
+
+    Fields and kinds that scheduling does not read are left out, so nothing of them can be given
+    away. A workload is kept where it has pods, whose template is made from one of them.
+    """
+    read = [(each, decode_object(each)) for each in raws if find(each["apiVersion"], each["kind"])]
+    names = Pseudonyms()
+    for _, obj in read:
+        anonymous(obj, names)
+    names.settle()
+    changed = [(raw["apiVersion"], anonymous(obj, names)) for raw, obj in read]
+    templates = _templates(obj for _, obj in changed if isinstance(obj, Pod))
+    for api_version, obj in changed:
+        raw = _raw(obj) | {"apiVersion": api_version}
+        if isinstance(obj, WORKLOADS) and obj.uid not in templates:
+            continue
+        yield _with_template(raw, templates.get(obj.uid))
 
 
 def _raws(replay: Replay) -> Iterator[Raw]:
