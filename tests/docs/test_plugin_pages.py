@@ -8,9 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 import yaml
+from click.testing import CliRunner
 
 import moorage
 import moorage.testing
+from moorage.cli.main import main
 from moorage.config import moorage_configuration
 from moorage.config.loader import load
 from moorage.framework import points
@@ -123,6 +125,21 @@ def test_the_commands_of_the_tutorial_work(tmp_path: Path) -> None:
         ["moorage", "config"],
         ["moorage", "simulate"],
     ]
+
+
+def test_the_mistakes_of_the_tutorial_are_reported_as_it_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    wrong = FILES["scheduler.yaml"].replace("[east, west]", "east").replace("home:", "hom:")
+    Path("scheduler.yaml").write_text(wrong)
+    rule = ["--plugin", str(EXAMPLE / "tenant_zones.py")]
+    (shown,) = (b.code for b in blocks(TUTORIAL, "") if b.code.startswith("error: "))
+
+    told = CliRunner().invoke(main, ["config", "check", "scheduler.yaml", *rule])
+
+    assert told.exit_code == 2
+    assert sorted(told.stderr.splitlines()) == sorted(shown.splitlines())
 
 
 def test_the_kustomization_of_the_tutorial_mounts_what_it_names() -> None:
