@@ -7,8 +7,7 @@ from typing import Final
 
 import msgspec
 
-from moorage.api import mismatch
-from moorage.api.decode import KINDS, DecodeError, decode_object
+from moorage.api.decode import KINDS, DecodeError, decode_as, decode_object
 from moorage.api.meta import KubeObject, ObjectMeta
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.memory import error_messages
@@ -144,10 +143,9 @@ def malformed_error(raw: Raw, resource: Resource, cause: Exception) -> ApiError:
 
 def _decode_metadata(raw: Raw) -> KubeObject:
     try:
-        return msgspec.convert(raw, KubeObject)
-    except msgspec.ValidationError as error:
-        misfit = mismatch.explain_mismatch(str(error), raw)
-        raise DecodeError(str(raw.get("kind")), "", misfit.path, misfit.problem) from None
+        return decode_as(raw, KubeObject)
+    except DecodeError as error:
+        raise DecodeError(str(raw.get("kind")), error.key, error.path, error.problem) from None
 
 
 def _decode_error(raw: Raw, resource: Resource, error: DecodeError) -> ApiError:

@@ -12,6 +12,7 @@ from tests.unit.memory.object_recipes import (
     named,
     of_kind,
     pod,
+    spread,
     tolerating,
     volume,
     workload,
@@ -331,6 +332,7 @@ PARTS = [
         tolerating(key="a", operator="Gt", value="5"),
         ('supported values: "Equal", "Exists", "Lt", "Gt"',),
     ),
+    Judged("a topology key that no label can have", spread(topologyKey="80%")),
     Judged(
         "a bad name and no containers",
         named("A", workload("Deployment", template={"metadata": {"labels": LABELS}, "spec": {}})),
@@ -353,4 +355,25 @@ PARTS = [
         ("metadata.ownerReferences[0].uid", "must not be empty"),
     ),
 ]
-TEMPLATES = [*CLAIMED, *STATEFUL, *JOBS, *VOLUMES, *PARTS]
+ABSENT: dict[str, Any] = {
+    "labels": None,
+    "annotations": {"a": None},
+    "ownerReferences": None,
+    "generateName": None,
+}
+"""What templates leave behind that render to nothing."""
+NULLS = [
+    Judged(
+        f"{raw['kind']}: metadata of nothing", {**raw, "metadata": {**raw["metadata"], **ABSENT}}
+    )
+    for raw in (
+        pod(),
+        claim(),
+        volume(),
+        workload("Deployment"),
+        workload("StatefulSet"),
+        workload("DaemonSet"),
+        workload("Job", "batch/v1"),
+    )
+]
+TEMPLATES = [*NULLS, *CLAIMED, *STATEFUL, *JOBS, *VOLUMES, *PARTS]

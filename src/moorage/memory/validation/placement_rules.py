@@ -122,11 +122,8 @@ def _constraint(field: str, rule: Raw) -> Causes:
     )
     if skew <= 0:
         yield invalid_value(f"{field}.maxSkew", skew, "must be greater than zero")
-    key = rule.get("topologyKey") or ""
-    if not key:
+    if not rule.get("topologyKey"):
         yield required(f"{field}.topologyKey", "can not be empty")
-    else:
-        yield from check_label_key(f"{field}.topologyKey", key)
     if when not in _WHEN:
         yield unsupported(f"{field}.whenUnsatisfiable", when or "", _WHEN)
     if domains is not None and domains <= 0:
