@@ -1,7 +1,8 @@
 # Tests: those of every change, those that need more, and long runs from a seed.
 # WORKERS processes run them; each has a control plane of its own.
 WORKERS ?= auto
-PYTEST  := $(BIN)/pytest -n $(WORKERS) --maxprocesses=4 --dist=worksteal
+# What is collected is compiled once: where Python may not keep that, ten seconds go each time.
+PYTEST  := PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n $(WORKERS) --maxprocesses=4 --dist=worksteal
 SEED    ?= 1
 RUNS    ?= 20
 

@@ -1,5 +1,6 @@
 """What one object may cost an attempt, in processor time, however large it is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -59,22 +60,24 @@ def container(number: int) -> dict[str, Any]:
 
 
 IN_VALUES = {"matchExpressions": [{"key": "app", "operator": "In", "values": VALUES}]}
-SPECS: dict[str, dict[str, Any]] = {
-    "a node selector with 10,000 values": {"affinity": node_affinity("In")},
-    "10,000 values that a node must not have": {"affinity": node_affinity("NotIn")},
-    "10,000 labels that a node must have": {"nodeSelector": dict.fromkeys(VALUES, "x")},
-    "anti-affinity to 10,000 values": {"affinity": anti_affinity(IN_VALUES)},
-    "1,000 terms of anti-affinity": {
+SPECS: dict[str, Callable[[], dict[str, Any]]] = {
+    "a node selector with 10,000 values": lambda: {"affinity": node_affinity("In")},
+    "10,000 values that a node must not have": lambda: {"affinity": node_affinity("NotIn")},
+    "10,000 labels that a node must have": lambda: {"nodeSelector": dict.fromkeys(VALUES, "x")},
+    "anti-affinity to 10,000 values": lambda: {"affinity": anti_affinity(IN_VALUES)},
+    "1,000 terms of anti-affinity": lambda: {
         "affinity": anti_affinity(*({"matchLabels": {"app": v}} for v in VALUES[:1000]))
     },
-    "5,000 tolerations": {"tolerations": [{"key": v, "operator": "Exists"} for v in VALUES[:5000]]},
-    "1,000 containers with ports": {"containers": [container(n) for n in range(1000)]},
-    "1,000 claims": {
+    "5,000 tolerations": lambda: {
+        "tolerations": [{"key": v, "operator": "Exists"} for v in VALUES[:5000]]
+    },
+    "1,000 containers with ports": lambda: {"containers": [container(n) for n in range(1000)]},
+    "1,000 claims": lambda: {
         "volumes": [{"name": v, "persistentVolumeClaim": {"claimName": v}} for v in VALUES[:1000]]
     },
-    "10,000 node selector terms": {"affinity": terms(*([made_up(v)] for v in VALUES))},
-    "10,000 expressions": {"affinity": terms([made_up(v, "NotIn") for v in VALUES])},
-    "10,000 preferred node terms": {
+    "10,000 node selector terms": lambda: {"affinity": terms(*([made_up(v)] for v in VALUES))},
+    "10,000 expressions": lambda: {"affinity": terms([made_up(v, "NotIn") for v in VALUES])},
+    "10,000 preferred node terms": lambda: {
         "affinity": {
             "nodeAffinity": {
                 PREFERRED: [
@@ -83,7 +86,7 @@ SPECS: dict[str, dict[str, Any]] = {
             }
         }
     },
-    "10,000 preferred pod terms": {
+    "10,000 preferred pod terms": lambda: {
         "affinity": {
             "podAffinity": {
                 PREFERRED: [
@@ -99,15 +102,15 @@ SPECS: dict[str, dict[str, Any]] = {
             }
         }
     },
-    "1,000 spread constraints of as many keys": {"topologySpreadConstraints": spread(HARD)},
-    "1,000 of them that are wishes": {"topologySpreadConstraints": spread(SOFT)},
-    "a pattern where a value belongs": {"nodeSelector": {"disk": "(a+)+$" * 1000}},
+    "1,000 spread constraints of as many keys": lambda: {"topologySpreadConstraints": spread(HARD)},
+    "1,000 of them that are wishes": lambda: {"topologySpreadConstraints": spread(SOFT)},
+    "a pattern where a value belongs": lambda: {"nodeSelector": {"disk": "(a+)+$" * 1000}},
 }
 
 
 @pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS)
-def test_an_attempt_at_a_large_pod_is_short(spec: dict[str, Any]) -> None:
-    spend_on({"metadata": {"name": "p", "namespace": "default", "uid": "p"}, "spec": spec})
+def test_an_attempt_at_a_large_pod_is_short(spec: Callable[[], dict[str, Any]]) -> None:
+    spend_on({"metadata": {"name": "p", "namespace": "default", "uid": "p"}, "spec": spec()})
 
 
 def test_256_kilobytes_of_labels_are_no_burden() -> None:
@@ -124,7 +127,7 @@ def spend_on(raw: dict[str, Any]) -> None:
 
 def test_keys_that_a_pod_makes_up_leave_nothing_behind() -> None:
     cluster = Cluster(*(node(f"n{number}").labelled(disk="ssd") for number in range(10)))
-    spec = SPECS["10,000 node selector terms"]
+    spec = SPECS["10,000 node selector terms"]()
     raw = {"metadata": {"name": "p", "namespace": "default", "uid": "p"}, "spec": spec}
 
     attempt.run(cluster.profile, cluster.cycle(decode_as(msgspec.json.encode(raw), Pod)))
