@@ -6,6 +6,7 @@ The fourth step of the tutorial, on a cluster, is followed in tests/integration/
 import re
 import shutil
 import signal
+import socket
 import subprocess
 from pathlib import Path
 
@@ -18,6 +19,7 @@ README, TUTORIAL = ROOT / "README.md", DOCS / "plugins.md"
 DEMO, PACKING = ROOT / "examples" / "demo", ROOT / "examples" / "simulation" / "packing"
 ON_A_CLUSTER, WITHOUT_A_CLONE = "## 4. On a cluster", "## Without a clone"
 SERVES = "moorage simulate cluster/ app.yaml --serve"
+PORT = 8090
 NOT_RUN = {
     "make bench-compare": "builds kube-scheduler with Go",
     "make bench-kube": "builds Kubernetes with Go",
@@ -71,8 +73,12 @@ def test_the_readme_works_as_it_stands(tmp_path: Path) -> None:
     assert "ml/too-big" in told["make demo"]
     assert len(told) == len(wanted)
     assert (home / "verdict.html").stat().st_size > 10_000
+    assert_it_serves_until_interrupted(home, given)
+
+
+def assert_it_serves_until_interrupted(home: Path, given: dict[str, str]) -> None:
     with subprocess.Popen(
-        f". .venv/bin/activate; exec {SERVES}",
+        f". .venv/bin/activate; exec {SERVES}{'' if is_free(PORT) else ' --http-port 0'}",
         shell=True,
         cwd=home,
         env=given,
@@ -80,10 +86,19 @@ def test_the_readme_works_as_it_stands(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     ) as serving:
-        assert serving.stderr is not None
-        assert any("/dashboard/ until Ctrl-C" in line for line in serving.stderr)
-        serving.send_signal(signal.SIGINT)
-        assert serving.wait(30) == 0
+        try:
+            assert serving.stderr is not None
+            assert "/dashboard/ until Ctrl-C" in serving.stderr.readline()
+            serving.send_signal(signal.SIGINT)
+            assert serving.wait(30) == 0
+        finally:
+            serving.kill()
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody on this machine listens there; the page names no port, so it is this one."""
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) != 0
 
 
 @pytest.mark.long
