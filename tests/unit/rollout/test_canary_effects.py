@@ -3,6 +3,8 @@
 import random
 from typing import Any
 
+import pytest
+
 from moorage import Cycle, Filter, Node, Pod, Rejection
 from moorage.framework.verdicts import unresolvable
 from moorage.observe.prometheus_metrics import Metrics
@@ -161,7 +163,8 @@ def test_with_ten_pods_there_is_not_enough_evidence() -> None:
     assert world(machine("a", "cheap"), machine("b", "dear")).run(story).rollbacks == []
 
 
-def test_a_version_that_is_the_same_is_not_given_up() -> None:
+@pytest.mark.parametrize("first", [0, pytest.param(10, marks=pytest.mark.long)])
+def test_a_version_that_is_the_same_is_not_given_up(first: int) -> None:
     """Pods of all sizes on a cluster that fills up, by every limit there is and no tolerance."""
     strict = {
         "maxFailureRate": None,
@@ -174,9 +177,9 @@ def test_a_version_that_is_the_same_is_not_given_up() -> None:
         "maxBalanceDecrease": 0,
         "maxSpreadDecrease": 0,
     }
-    wrong = sum(len(_same_version(seed, strict).rollbacks) for seed in range(20))
+    given_up = [s for s in range(first, first + 10) if _same_version(s, strict).rollbacks]
 
-    assert wrong <= 0.05 * 20
+    assert given_up == []
 
 
 def _same_version(seed: int, limits: dict[str, Any]) -> ChangingWorld:
