@@ -39,6 +39,7 @@ browser-tests: $(READY)
 long-tests: $(READY)
 	HYPOTHESIS_PROFILE=long $(PYTEST) -m 'long or (hypothesis and not kube and not browser)'
 	@tests/pythons.sh $(PYTHONS)
+	@$(MAKE) --no-print-directory mutants
 
 # Kubernetes' own programs, to test and measure against, in .kube-assets/bin; see tests/kube/build.sh.
 .PHONY: kube oracle bench-peer kubectl e2e-programs
@@ -117,3 +118,12 @@ fuzz: $(READY)
 
 malformed: $(READY)
 	MALFORMED_INPUTS=$(INPUTS) MALFORMED_SEED=$(SEED) $(BIN)/pytest -q -o timeout=0 tests/unit/cli/test_malformed_input.py
+
+# Small changes to the source, and which of them no test notices; docs/robustness.md. AGAIN=1 tries survivors anew.
+MUTANTS ?= 300
+JOBS    ?= 2
+
+.PHONY: mutants
+
+mutants: $(READY)
+	@$(BIN)/python -m tests.mutants --seed $(SEED) --mutants $(MUTANTS) --jobs $(JOBS) $(if $(AGAIN),--again)

@@ -260,6 +260,42 @@ def test_the_fence_opens_with_the_lease_and_closes_before_anyone_else_may_lead()
     play(scenario)
 
 
+def test_a_lease_counts_from_its_request_not_from_the_answer() -> None:
+    async def scenario(world: World) -> None:
+        world.server.slow = 2.0
+        leader = world.elector("a")
+        await leader.acquire()
+
+        assert world.passed == 2.0
+        assert leader.seconds_left == pytest.approx(15.0 - 2.0)
+
+        asked = world.passed + 2.0
+        held = asyncio.ensure_future(leader.hold())
+        await world.clock.sleep(6.1)
+        assert leader.seconds_left == pytest.approx(asked + 15.0 - world.passed)
+        held.cancel()
+
+    play(scenario)
+
+
+def test_who_labels_a_lease_does_not_prolong_it() -> None:
+    async def scenario(world: World) -> None:
+        await world.elector("a").acquire()
+        waiting = asyncio.ensure_future(world.elector("b").acquire())
+        while not waiting.done():
+            await world.clock.sleep(1.0)
+            lease = world.server.read(LEASES, NAMESPACE, NAME)
+            labels = {"seen-at": str(int(world.passed))}
+            labelled = {**lease, "metadata": {**lease["metadata"], "labels": labels}}
+            await world.server.update(LEASES, labelled)
+
+        assert 15.0 <= world.passed <= 15.0 + LAST_SEND_SECONDS + 2.2 * 2.0
+
+    world = play(scenario)
+
+    assert world.server.spec()["holderIdentity"] == "b"
+
+
 def test_terms_are_honoured() -> None:
     async def scenario(world: World) -> None:
         terms = {"lease_duration": 4.0, "renew_deadline": 3.0, "retry_period": 1.0}
