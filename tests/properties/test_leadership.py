@@ -15,12 +15,12 @@ from moorage.memory.memory_cluster import MemoryCluster
 from moorage.watch.api_errors import ApiError, Unreachable
 from moorage.watch.api_resources import NAMESPACES
 
-TERMS = LeaseTimes()
-MINUTES = 5
+TERMS = LeaseTimes(retry_period=0.2)
+STEPS = 150
 
 
 class SlowServer(MemoryCluster):
-    """A server to which requests, and from which answers, take their time or get lost."""
+    """A server whose answers take their time; requests to it and answers get lost."""
 
     def __init__(self, clock: VirtualClock, rng: random.Random) -> None:
         super().__init__(clock=clock)
@@ -38,14 +38,14 @@ class SlowServer(MemoryCluster):
         return await self._sent(super().update, *args, **options)
 
     async def _sent(self, request: Any, *args: Any, **options: Any) -> dict[str, Any]:
-        await self._travel()
+        await self._travel(0.0, 0.01)
         answer: dict[str, Any] = await request(*args, **options)
-        await self._travel()
+        await self._travel(0.0, 0.0, 0.3, 2.0, 4.5)
         return answer
 
-    async def _travel(self) -> None:
-        await self.clock.sleep(self._rng.choice([0.0, 0.01, 0.3, 2.0, 4.5]))
-        if self._rng.random() < 0.1:
+    async def _travel(self, *seconds: float) -> None:
+        await self.clock.sleep(self._rng.choice(seconds))
+        if self._rng.random() < 0.05:
             raise Unreachable("lost")
 
 
@@ -74,13 +74,13 @@ class Replica:
 
 
 async def story(server: SlowServer, rng: random.Random) -> list[str]:
-    """Who might send, every half second; a replica that stood still is never heard of again."""
+    """Who led, one after the other; now and then the leader stands still, for ever."""
     names = (f"r{number}" for number in itertools.count())
     replicas: list[Replica] = []
     tasks: dict[Replica, asyncio.Task[None]] = {}
     seen = []
-    for _ in range(MINUTES * 120):
-        while len(tasks) < 2:
+    for _ in range(STEPS):
+        while len(tasks) < 3:
             replica = Replica(next(names), server, rng)
             replicas.append(replica)
             tasks[replica] = asyncio.ensure_future(replica.run())
@@ -88,8 +88,8 @@ async def story(server: SlowServer, rng: random.Random) -> list[str]:
         senders = [each for each in replicas if each.may_send]
         assert len(senders) <= 1
         seen += [each.elector.identity for each in senders]
-        if rng.random() < 0.02:
-            tasks.pop(rng.choice(list(tasks))).cancel()
+        if senders and senders[0] in tasks and rng.random() < 0.1:
+            tasks.pop(senders[0]).cancel()
     return [name for name, _ in itertools.groupby(seen)]
 
 

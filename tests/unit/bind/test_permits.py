@@ -2,9 +2,11 @@
 
 import asyncio
 
-from moorage.bind.permits import WaitingPod
+import pytest
+
+from moorage.bind.permits import PREEMPTED, PodsInPreBind, WaitingPod
 from moorage.clock import VirtualClock, run_virtual
-from moorage.framework.verdicts import Rejection
+from moorage.framework.verdicts import Rejection, SchedulingError
 from moorage.testing import pod
 
 ALLOWED_AFTER = 10.0
@@ -43,3 +45,28 @@ def test_a_plugin_that_has_let_go_rejects_nobody() -> None:
 
 def test_a_pod_goes_on_when_the_last_plugin_lets_go() -> None:
     assert waited({"Slow": 900.0, "Quick": 90.0}, "Quick", "Slow") == (None, ALLOWED_AFTER)
+
+
+def test_everybody_who_calls_a_pod_back_waits_until_its_work_has_ended() -> None:
+    clock = VirtualClock(0.0)
+    in_pre_bind = PodsInPreBind()
+
+    async def work() -> None:
+        try:
+            await clock.sleep(60.0)
+        finally:
+            await clock.sleep(5.0)
+
+    async def called_back_at(when: float) -> tuple[bool, float]:
+        await clock.sleep(when)
+        return await in_pre_bind.call_back("u1"), clock.now()
+
+    async def main() -> list[tuple[bool, float]]:
+        running = asyncio.ensure_future(in_pre_bind.run("u1", work()))
+        answers = await asyncio.gather(*map(called_back_at, (10.0, 12.0, 16.0)))
+        with pytest.raises(SchedulingError, match=PREEMPTED):
+            await running
+        assert "u1" not in in_pre_bind
+        return answers
+
+    assert run_virtual(main(), clock) == [(True, 15.0), (True, 15.0), (False, 16.0)]

@@ -41,6 +41,8 @@ class Zones(PreFilter, Filter, Score, frozen=True):
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection | NodeNames | None:
         if pod.labels.get("zone") == "nowhere":
             return unresolvable("there is no such zone")
+        if pod.labels.get("zone") == "full":
+            return unschedulable("the zone is full")
         only = pod.labels.get("only")
         return NodeNames(frozenset({only})) if only else None
 
@@ -237,6 +239,29 @@ def test_nodes_that_nobody_speaks_of_are_forgotten() -> None:
     validate_cache(told.cache)
 
 
+def test_nodes_of_a_cluster_that_is_followed_stay_though_nobody_speaks_of_them() -> None:
+    told = Told(node("a"), node("b"))
+    told.answering.filter(whole(pod("web"), node("a"), node("b")))
+    told.now += FORGET_SECONDS + 1
+
+    told.answering.filter(whole(pod("web"), node("b").annotated(note="new")))
+
+    assert set(told.cache.table.row_of) == {"a", "b"}
+    answer = told.answering.filter(by_name(pod("web"), "a", "b"))
+    assert answer.node_names == ["a", "b"]
+
+
+def test_a_node_whose_text_went_back_and_forth_is_what_it_was_last_said_to_be() -> None:
+    told = Told(follows=False)
+    south = pod("web").labelled(zone="south")
+    passed = [
+        told.answering.filter(whole(south, node("a").in_zone(zone))).nodes
+        for zone in ("south", "north", "south", "north")
+    ]
+
+    assert [len(msgspec.json.decode(each or b"{}")["items"]) for each in passed] == [1, 0, 1, 0]
+
+
 def test_where_a_cluster_is_followed_it_is_believed_and_not_the_request() -> None:
     answer = three().answering.filter(
         whole(pod("web").labelled(zone="south"), node("b").in_zone("north"))
@@ -273,6 +298,28 @@ def test_a_node_that_stays_crowded_is_no_candidate() -> None:
     )
 
     assert three().answering.preempt(args).node_name_to_meta_victims == {}
+
+
+def test_a_candidate_outside_of_what_a_plugin_narrows_to_is_refused() -> None:
+    args = protocol.ExtenderPreemptionArgs(
+        pod=raw(pod("web").labelled(only="b")), node_name_to_meta_victims=victims(a=[], b=[])
+    )
+
+    assert three().answering.preempt(args).node_name_to_meta_victims == victims(b=[])
+
+
+@pytest.mark.parametrize(
+    ("zone", "want"), [("nowhere", victims()), ("full", victims(a=["x"], b=["y"]))]
+)
+def test_what_pre_filter_refuses_for_ever_no_victim_helps(
+    zone: str, want: dict[str, protocol.MetaVictims]
+) -> None:
+    args = protocol.ExtenderPreemptionArgs(
+        pod=raw(pod("web").labelled(zone=zone)),
+        node_name_to_meta_victims=victims(a=["x"], b=["y"]),
+    )
+
+    assert three().answering.preempt(args).node_name_to_meta_victims == want
 
 
 def test_victims_may_come_as_a_whole() -> None:

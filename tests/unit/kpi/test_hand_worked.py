@@ -196,6 +196,23 @@ def test_a_gang_is_placed_once_enough_of_it_run_together() -> None:
     assert (found.gangs, found.gangs_never_placed) == (2, 1)
 
 
+def test_a_gang_that_goes_before_it_was_whole_was_never_placed() -> None:
+    meter = Meter(KpiSettings(), 0.0)
+    meter.node_joined(0.0, "n", {"cpu": 4.0})
+    for gang, placed in (("whole", 2), ("half", 1)):
+        asked = PodFacts(PodKind("t", 0, "cpu"), {"cpu": 1.0}, gang=gang, gang_size=2)
+        for index in range(2):
+            meter.pod_arrived(0.0, f"{gang}{index}", asked)
+        for index in range(placed):
+            meter.pod_placed(1.0, f"{gang}{index}", "n")
+        for index in range(2):
+            meter.pod_withdrawn(2.0, f"{gang}{index}")
+
+    found = summarize(meter)
+
+    assert (found.gangs, found.gangs_never_placed) == (2, 1)
+
+
 def test_pods_are_told_apart_by_class_and_priority() -> None:
     meter = Meter(KpiSettings(), 0.0)
     meter.node_joined(0.0, "n", {"cpu": 4.0})
