@@ -1,6 +1,7 @@
 """A quick attempt chooses what an attempt in full chooses, and draws the same random numbers."""
 
 import random
+from functools import partial
 
 import numpy as np
 import pytest
@@ -144,24 +145,29 @@ def test_it_chooses_and_draws_the_same(candidate: Candidate, seed: int) -> None:
 
 
 def test_what_it_does_not_know_is_attempted_in_full() -> None:
-    profile, cache = profile_of(RATIO), cluster(random.Random(1), 12)
-    rng = random.Random(1)
-    quick = QuickAttempts(profile, cache, rng, lambda info: cycle_of(profile, cache, info, rng))
+    for candidate, is_known in ((KUBE, True), (RATIO, False)):
+        profile, cache, rng = profile_of(candidate), cluster(random.Random(1), 12), random.Random(1)
+        cycle = partial(cycle_of, profile, cache, rng=rng)
+        (wanted,) = pods(rng, 1, profile.scheduler_name)
 
-    assert quick.totals(cache.info(pods(rng, 1, profile.scheduler_name)[0])) is None
+        totals = QuickAttempts(profile, cache, rng, cycle).totals(cache.info(wanted))
+
+        assert (totals is not None) == is_known
 
 
 def test_nodes_that_some_plugin_prefers_are_attempted_in_full() -> None:
     """A taint that is better avoided makes nodes differ by more than what is free."""
     profile, cache, rng = profile_of(KUBE), cluster(random.Random(1), 12), random.Random(1)
+    quick = QuickAttempts(profile, cache, rng, lambda info: cycle_of(profile, cache, info, rng))
+    plain = Templates(shares_gpus=False).of(Asked(cpu="1", scheduler=profile.scheduler_name))
+    wanted = cache.info(Pod(spec=plain.spec))
+    assert quick.totals(wanted) is not None
+
     node = make_node("soft", {"cpu": "8", "memory": "8Gi", "pods": "9"}, {})
     spec = type(node.spec)(taints=(Taint(key="soft", effect="PreferNoSchedule"),))
     cache.put_node(type(node)(metadata=node.metadata, spec=spec, status=node.status))
-    quick = QuickAttempts(profile, cache, rng, lambda info: cycle_of(profile, cache, info, rng))
 
-    plain = Templates(shares_gpus=False).of(Asked(cpu="1", scheduler=profile.scheduler_name))
-
-    assert quick.totals(cache.info(Pod(spec=plain.spec))) is None
+    assert quick.totals(wanted) is None
 
 
 def test_columns_of_different_lengths_are_refused() -> None:

@@ -58,10 +58,14 @@ def test_without_a_reservation_it_does() -> None:
             running = sorted(name for name in world.bound() if not name.startswith("train"))
             await world.cluster.delete(PODS, "default", running[0], grace_period_seconds=0)
             await world.clock.sleep(10)
+        for name in list(world.bound()):
+            assert not name.startswith("train")
+            await world.cluster.delete(PODS, "default", name, grace_period_seconds=0)
+        await settle(world)
 
     world.run(story)
 
-    assert world.bound("train") == {}
+    assert len(world.bound("train")) == 4
 
 
 def waiting_world() -> GangWorld:
@@ -174,6 +178,10 @@ def test_a_group_that_could_never_fit_is_kept_nothing() -> None:
     async def story(world: GangWorld) -> None:
         await wait_long(world)
         assert len(world.scheduler.feature(Gangs).holds) == 0
+        world.apply(filler("ends", "a"), group("fits", 4), *members("fits", 4))
+        await wait_long(world)
+        held = [hold.group.key for hold in world.scheduler.feature(Gangs).holds]
+        assert held == ["default/fits"]
 
     world.run(story)
 

@@ -37,13 +37,16 @@ def test_kubernetes_own_constraint_is_a_requirement() -> None:
         "schedulingPolicy": {"gang": {"minCount": 4}},
         "schedulingConstraints": {"topology": [{"key": ZONE}]},
     }
-    world = GangWorld(
-        *zone("a", 1), *zone("b", 1), {**group("train", 0), "spec": spec}, *members("train", 4)
-    )
+    own = {**group("train", 0), "spec": spec}
+    small = GangWorld(*zone("a", 1), *zone("b", 1), own, *members("train", 4))
+    large = GangWorld(*zone("a", 2), *zone("b", 1), own, *members("train", 4))
 
-    world.run()
+    small.run()
+    large.run()
 
-    assert world.bound() == {}
+    assert small.bound() == {}
+    assert len(large.bound("train")) == 4
+    assert zones_of(large) == {"a"}
 
 
 def test_the_tightest_domain_that_fits_is_taken() -> None:

@@ -177,21 +177,25 @@ class TestForesight:
 
     def test_what_does_not_fit_on_an_empty_cluster_never_will(self) -> None:
         cache = cluster(node("a").offering(cpu="4"))
-        need = Need(2, {CPU: 3000}, everywhere(cache))
+        fits, does_not = (Need(2, {CPU: cpu}, everywhere(cache)) for cpu in (2000, 3000))
 
-        assert foresight.foresee(cache.table, [need], never, 0.0, []) is None
+        assert foresight.foresee(cache.table, [fits], never, 0.0, []) is not None
+        assert foresight.foresee(cache.table, [does_not], never, 0.0, []) is None
 
     def test_two_classes_do_not_count_on_the_same_room(self) -> None:
         cache = cluster(node("a").offering(cpu="3"))
         needs = [Need(1, {CPU: 2000}, everywhere(cache)), Need(1, {CPU: 2000}, everywhere(cache))]
 
+        assert foresight.foresee(cache.table, needs[:1], never, 0.0, []) is not None
         assert foresight.foresee(cache.table, needs, never, 0.0, []) is None
 
     def test_rows_that_rules_forbid_do_not_count(self) -> None:
         cache = cluster(node("a").offering(cpu="4"))
-        need = Need(1, {CPU: 1000}, np.zeros(cache.table.rows, dtype=bool))
+        allowed = Need(1, {CPU: 1000}, everywhere(cache))
+        forbidden = Need(1, {CPU: 1000}, np.zeros(cache.table.rows, dtype=bool))
 
-        assert foresight.foresee(cache.table, [need], never, 0.0, []) is None
+        assert foresight.foresee(cache.table, [allowed], never, 0.0, []) is not None
+        assert foresight.foresee(cache.table, [forbidden], never, 0.0, []) is None
 
     @pytest.mark.parametrize(("pods", "leave"), [(0, 0), (1, 1), (2, 2), (3, 3)])
     def test_how_many_have_to_leave_at_least(self, pods: int, leave: int) -> None:
@@ -342,8 +346,14 @@ class TestVictims:
         assert cache.node_of(gang.uid) is None
 
     def test_nobody_leaves_where_that_does_not_help(self) -> None:
-        cache = cluster(node("a"), pod("p").on("a"))
+        cache = cluster(node("a").offering(cpu="1"), pod("p").requesting(cpu="1").on("a"))
         units = [Unit((info,)) for _, info in cache.pods()]
+        gang = cache.info(pod("gang").requesting(cpu="1").build())
 
+        def place() -> Plan | None:
+            cache.place_on(0, gang)
+            return None if cache.table.requested[CPU, 0] > 1000 else Plan()
+
+        assert victim_search.search(cache, units, 1, place) is not None
         assert victim_search.search(cache, units, 0, lambda: None) is None
         assert victim_search.search(cache, units, 2, Plan) is None

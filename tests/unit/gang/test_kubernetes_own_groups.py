@@ -69,11 +69,14 @@ def test_a_pod_beyond_the_minimum_joins_those_that_are_being_bound() -> None:
 
 
 def test_a_basic_group_waits_where_no_node_has_its_label() -> None:
-    world = GangWorld(node("bare"), own(None, **IN_ONE_ZONE), *workers(2))
+    bare = GangWorld(node("bare"), own(None, **IN_ONE_ZONE), *workers(2))
+    zoned = GangWorld(node("bare").labelled({ZONE: "a"}), own(None, **IN_ONE_ZONE), *workers(2))
 
-    world.run()
+    bare.run()
+    zoned.run()
 
-    assert world.bound() == {}
+    assert bare.bound() == {}
+    assert len(zoned.bound()) == 2
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,13 @@ def test_a_pod_is_forbidden(cluster: MemoryCluster, spec: Raw, message: str) -> 
 
 
 def test_the_number_its_class_has_is_allowed(cluster: MemoryCluster) -> None:
+    add_class(cluster, "high", 1000)
+
     assert admitted(cluster, priority=0)["priority"] == 0
+    assert admitted(cluster, priorityClassName="high")["priority"] == 1000
+    assert admitted(cluster, priorityClassName="high", priority=1000)["priority"] == 1000
+    with pytest.raises(Forbidden, match="must not be provided"):
+        admitted(cluster, priorityClassName="high", priority=0)
 
 
 def test_a_second_global_default_is_forbidden(cluster: MemoryCluster) -> None:

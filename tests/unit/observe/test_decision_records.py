@@ -1,6 +1,7 @@
 """Records of attempts: bounded, by pod, in order, and complete enough to explain."""
 
 import asyncio
+import tracemalloc
 
 import msgspec
 import pytest
@@ -124,8 +125,14 @@ def test_a_pod_that_fails_over_and_over_pushes_nobody_out() -> None:
 
 
 def test_records_of_many_pods_stay_within_three_hundred_bytes_each() -> None:
+    filled(1)
+    tracemalloc.start()
     records = filled(5000)
+    measured = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
 
+    assert len(records) == 5000
+    assert 0.8 * measured <= records.bytes_used <= 1.2 * measured
     assert records.bytes_used / len(records) <= 300
 
 

@@ -178,9 +178,10 @@ class TestVolumeAttachments:
         assert verdict(objects, using("new", "new")) is None
 
     def test_an_attachment_to_another_node_takes_none(self) -> None:
-        objects = [csi_node(csi_x=1), *bound("old", "new"), attached("pv-old", "elsewhere")]
+        objects = [node("elsewhere"), csi_node(csi_x=1), *bound("old", "new")]
 
-        assert verdict(objects, using("new", "new")) is None
+        assert verdict([*objects, attached("pv-old", "n")], using("new", "new")) == FULL
+        assert verdict([*objects, attached("pv-old", "elsewhere")], using("new", "new")) is None
 
     def test_an_attachment_of_an_unknown_volume_takes_none(self) -> None:
         objects = [csi_node(csi_x=1), *bound("new"), attached("gone", "n")]
@@ -188,9 +189,10 @@ class TestVolumeAttachments:
         assert verdict(objects, using("new", "new")) is None
 
     def test_an_attachment_counts_for_its_attacher(self) -> None:
-        objects = [csi_node(csi_x=1), *bound("old", "new"), attached("pv-old", "n", "csi.y")]
+        objects = [csi_node(csi_x=1), *bound("old", "new")]
 
-        assert verdict(objects, using("new", "new")) is None
+        assert verdict([*objects, attached("pv-old", "n", "csi.x")], using("new", "new")) == FULL
+        assert verdict([*objects, attached("pv-old", "n", "csi.y")], using("new", "new")) is None
 
 
 class TestCounting:

@@ -119,7 +119,10 @@ class TestLoopGuard:
         guard = LoopGuard(window=10.0)
         for n in range(100):
             vip, victim = owned(pod("v"), f"v{n}").build(), owned(pod("l"), f"l{n}").build()
+            guard.arrived(victim)
             guard.note(vip, victim, n * 5.0, limit=3)
+            assert guard._first
+            assert guard._newcomers
 
         assert len(guard._first) < 10
         assert len(guard._newcomers) < 10

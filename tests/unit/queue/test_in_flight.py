@@ -24,8 +24,11 @@ def test_a_pod_misses_what_comes_after_its_departure(flights: InFlightPods) -> N
 
 def test_nothing_is_kept_while_nobody_is_in_flight(flights: InFlightPods) -> None:
     assert not flights.record(ADD)
-
     assert not flights.counts()
+
+    flights.depart("a")
+    assert flights.record(ADD)
+    assert flights.counts() == {"NodeAdd": 1}
 
 
 def test_an_event_is_dropped_when_the_last_who_missed_it_lands(flights: InFlightPods) -> None:
@@ -70,8 +73,10 @@ def test_an_event_for_a_pod_that_is_not_in_flight_is_not_kept(flights: InFlightP
     flights.depart("a")
 
     assert not flights.record(InFlightEvent(FORCE_ACTIVATE, None, None, target="b"))
-
     assert not flights.counts()
+
+    assert flights.record(InFlightEvent(FORCE_ACTIVATE, None, None, target="a"))
+    assert sum(flights.counts().values()) == 1
 
 
 def test_validate_finds_events_kept_for_nobody(flights: InFlightPods) -> None:
