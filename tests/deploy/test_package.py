@@ -40,6 +40,7 @@ def run(tools: Path, tree: Path, *command: str) -> str:
     return done.stdout.strip().splitlines()[-1]
 
 
+@pytest.mark.long  # fetches and runs setuptools
 def test_a_source_distribution_becomes_a_wheel_that_works_without_a_compiler(
     tools: Path, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def metadata(tools: Path, tree: Path, home: str) -> email.message.Message:
     return email.message_from_string((tree / folder / "METADATA").read_text(encoding="utf-8"))
 
 
+@pytest.mark.long  # fetches and runs setuptools
 def test_the_description_links_to_the_home_and_to_nothing_while_there_is_none(
     tools: Path, tmp_path: Path
 ) -> None:
@@ -113,6 +115,7 @@ def test_the_description_links_to_the_home_and_to_nothing_while_there_is_none(
     assert f"Repository, {HOME}" in with_home.get_all("Project-URL", [])
 
 
+@pytest.mark.long  # fetches and runs setuptools
 def test_the_package_says_what_it_is(tools: Path, tmp_path: Path) -> None:
     found = metadata(tools, tmp_path / "tree", "")
 
