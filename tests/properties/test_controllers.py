@@ -178,3 +178,16 @@ def test_a_job_gives_up_beyond_its_backoff_limit(failures: int, active: int) -> 
     run_virtual(story(), world.clock)
 
     assert len(world.active()) == active
+
+
+def test_a_daemon_that_has_failed_is_replaced_on_its_node() -> None:
+    world = World(DAEMON_SETS, 0)
+
+    async def story() -> None:
+        await world.do("Failed", 0)
+        world.settle()
+
+    assert sorted(named(world)) == ["web-n0", "web-n1"]
+    run_virtual(story(), world.clock)
+
+    assert sorted(named(world)) == ["web-n0-1", "web-n1"]

@@ -160,6 +160,36 @@ def test_two_plugins_that_narrow_to_nothing_refuse_the_pod_together() -> None:
     )
 
 
+class Refuses(PreFilter, frozen=True):
+    code: Code
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> Rejection:
+        return unschedulable("for now") if self.code is Code.UNSCHEDULABLE else unresolvable("ever")
+
+
+class RefusesToo(Refuses, frozen=True):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "want"),
+    [
+        pytest.param(
+            Code.UNSCHEDULABLE, Code.UNRESOLVABLE, "RefusesToo", id="what refuses for ever decides"
+        ),
+        pytest.param(Code.UNRESOLVABLE, Code.UNSCHEDULABLE, "Refuses", id="and ends the search"),
+    ],
+)
+def test_a_pod_refused_for_now_may_still_be_refused_for_ever(
+    first: Code, second: Code, want: str
+) -> None:
+    decided = two_nodes(Refuses(code=first), RefusesToo(code=second)).attempt(pod("web"))
+
+    assert isinstance(decided, Unschedulable)
+    assert decided.diagnosis.unschedulable_plugins == {want}
+    assert decided.message == "0/2 nodes are available: ever."
+
+
 def test_a_plugin_that_skips_in_pre_filter_is_not_asked_in_filter() -> None:
     assert two_nodes(SkipsItself()).place(pod("web")) in {"a", "b"}
 

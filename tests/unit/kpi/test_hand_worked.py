@@ -145,6 +145,24 @@ def test_two_on_a_node_pay_by_their_dominant_shares() -> None:
     assert summarize(meter).cost_by_namespace == pytest.approx({"red": 8 / 3, "blue": 4 / 3})
 
 
+def test_who_left_a_node_pays_no_more_for_it() -> None:
+    """red and blue share n1 for an hour at 2.00; blue has it for another, beside an empty n2."""
+    meter = Meter(KpiSettings(), 0.0)
+    for name, price in (("n1", 2.0), ("n2", 8.0)):
+        meter.node_joined(0.0, name, {"cpu": 4.0}, price)
+    for name in ("red", "blue"):
+        meter.pod_arrived(0.0, name, facts(name, 2))
+        meter.pod_placed(0.0, name, "n1")
+    meter.pod_completed(1 * H, "red")
+    assert meter.moment().cost_per_hour == 2.0
+    meter.pod_completed(2 * H, "blue")
+    assert meter.moment().cost_per_hour == 0.0
+
+    found = summarize(meter)
+
+    assert found.cost_by_namespace == {"blue": 3.0, "red": 1.0}
+
+
 def test_nodes_in_use_over_time(kpis: Kpis) -> None:
     assert (kpis.nodes_used, kpis.nodes_used_peak) == (2, 2)
     assert kpis.nodes_used_mean == (1 + 2 + 2 + 2) / 4

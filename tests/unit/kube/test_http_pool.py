@@ -294,6 +294,29 @@ def test_a_connection_that_leads_elsewhere_is_closed(monkeypatch: pytest.MonkeyP
     play(monkeypatch, scenario, limit=1)
 
 
+def test_a_free_connection_is_used_again_only_for_where_it_leads(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def scenario(pool: HttpPool, opener: Opener) -> None:
+        first = ask(pool, HERE)
+        await settle()
+        await opened(opener)
+        await answered(opener.made[0])
+        again = ask(pool, HERE)
+        await settle()
+        await answered(opener.made[0])
+        elsewhere = ask(pool, THERE)
+        await settle()
+        assert not opener.made[0].is_open
+        await opened(opener)
+        await answered(opener.made[1])
+
+        assert [each.result().body for each in (first, again, elsewhere)] == [b"0", b"0", b"1"]
+        assert opener.made[1].target == THERE
+
+    play(monkeypatch, scenario)
+
+
 def test_connections_that_were_opened_ahead_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     async def scenario(pool: HttpPool, opener: Opener) -> None:
         pool.warm_up(HERE)

@@ -67,6 +67,9 @@ def test_causes_are_kept() -> None:
     [
         pytest.param("3", {}, 3.0, id="the header says when"),
         pytest.param(None, {"retryAfterSeconds": 7}, 7.0, id="the details say when"),
+        pytest.param("3", {"retryAfterSeconds": 7}, 3.0, id="the header before the details"),
+        pytest.param("soon", {"retryAfterSeconds": 7}, 7.0, id="the details before nonsense"),
+        pytest.param("-3", {}, 0.0, id="no time is in the past"),
         pytest.param("soon", {}, 0.0, id="nonsense says nothing"),
     ],
 )

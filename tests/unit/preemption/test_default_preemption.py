@@ -141,6 +141,7 @@ def test_a_pod_with_the_policy_never_stays_out_of_it(default: Profile) -> None:
 
 PREEMPTED = ("True", "PreemptionByScheduler")
 WAITS = "not eligible due to a terminating pod on the nominated node."
+NO_HELP = "0/1 nodes are available: 1 No preemption victims found for incoming pod."
 TRIES = "found a potential placement for pod on node n0, preempting 1 victims"
 
 
@@ -151,6 +152,11 @@ TRIES = "found a potential placement for pod on node n0, preempting 1 victims"
             pod("low", "n0", 0, "2", deleted=True, condition=PREEMPTED),
             WAITS,
             id="a victim is still leaving",
+        ),
+        pytest.param(
+            pod("equal", "n0", 9, "2", deleted=True, condition=PREEMPTED),
+            NO_HELP,
+            id="a pod of the same priority leaves, whose room is another's",
         ),
         pytest.param(
             pod("low", "n0", 0, "2", deleted=True),

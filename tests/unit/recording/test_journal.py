@@ -66,3 +66,22 @@ def test_config_maps_are_never_told() -> None:
     (put,) = (each for each in told if isinstance(each, ObjectPut))
     assert put.kind == "Namespace"
     assert b"passwords" not in msgspec.msgpack.encode(told)
+
+
+class FullDisk(SegmentWriter):
+    """A disk without room."""
+
+    def write(self, content: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_nothing_waits_for_a_disk_that_has_failed(tmp_path: Path) -> None:
+    heard: list[str] = []
+    made = Journal(FullDisk(tmp_path / "made"), heard.append)
+    made.write(Noted("being evicted", "default-scheduler", ["a"]))
+    assert made.waiting == 1
+    made.close()
+
+    assert made.waiting == 0
+    (why,) = heard
+    assert "No space left on device" in why

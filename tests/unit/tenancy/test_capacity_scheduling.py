@@ -61,6 +61,18 @@ def test_a_namespace_may_use_no_more_than_its_max() -> None:
     )
 
 
+def test_of_two_quotas_of_a_namespace_the_first_by_name_counts() -> None:
+    two = (
+        quota("red", {"cpu": "5"}, {"cpu": "5"}, "b"),
+        quota("red", {"cpu": "2"}, {"cpu": "2"}, "a"),
+    )
+
+    for each in (two, two[::-1]):
+        world = world_of(node("a").offering(cpu="8"), *each, *pods_of("red", 7))
+        world.run()
+        assert len(world.bound("red")) == 2
+
+
 def test_what_is_borrowed_must_be_idle_elsewhere() -> None:
     """There is room, but not within what all quotas guarantee together."""
     world = world_of(node("a").offering(cpu="20"), *TWO, *pods_of("blue", 4), *pods_of("red", 6))

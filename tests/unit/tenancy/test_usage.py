@@ -21,3 +21,22 @@ def test_tenants_that_have_no_pods_any_more_are_forgotten() -> None:
     assert usage.of("red")[0] == 2000
     assert usage.of("tenant-7")[0] == 0
     assert set(usage._used) == set(usage._counted) == {"red"}
+
+
+def test_a_pod_that_changed_its_tenant_is_taken_from_the_one_it_was_counted_for() -> None:
+    cache, usage = Cache(), TenantUsage(lambda pod: pod.labels["team"])
+    cache.put_node(node("a").build())
+    usage.catch_up(cache.table)
+    made = pod("web").requesting(cpu="2").on("a")
+
+    cache.put_pod(made.labelled(team="red").build())
+    usage.catch_up(cache.table)
+    assert (usage.of("red")[0], usage.of("blue")[0]) == (2000, 0)
+
+    cache.put_pod(made.labelled(team="blue").build())
+    usage.catch_up(cache.table)
+    assert usage.of("red")[0] == 0
+
+    cache.remove_pod(made.build().uid)
+    usage.catch_up(cache.table)
+    assert (usage.of("red")[0], usage.of("blue")[0]) == (0, 0)
