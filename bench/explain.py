@@ -8,7 +8,6 @@ cache. Fit checks in batch are of pods of a hundred shapes, in turn, for each se
 
 import argparse
 import json
-import random
 import statistics
 import time
 from collections.abc import Callable
@@ -65,7 +64,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=50000)
     given = parser.parse_args()
     cluster = cluster_of(given.nodes, given.pods)
-    world = World(cluster.cache, {"default-scheduler": cluster.profile}, random.Random(0))
+    world = World(cluster.cache, {"default-scheduler": cluster.profile})
     large = pod("large").requesting(cpu="8", memory="16Gi").selecting(disk="ssd").raw
     large_only = pod("large").requesting(cpu="8", memory="16Gi").raw
     shape = pod("shape").requesting(cpu="250m", memory="512Mi").raw

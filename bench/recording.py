@@ -102,7 +102,6 @@ class Side:
         profiles = build_profiles(self.loaded.configuration, known)
         self.profile = next(iter(profiles.values()))
         self.cache, self._decide = cache, decide
-        self._rng = random.Random(seed)
         self._count = 0
         self.now = 1_767_225_600.0
         for node in workload_kinds.nodes(kind, nodes):
@@ -117,7 +116,6 @@ class Side:
         cycle = Cycle(
             self.cache,
             info,
-            random=self._rng,
             now=self.now,
             attempt=f"{self._count:x}",
             shared=self.profile.shared,

@@ -11,7 +11,6 @@ left out.
 
 import argparse
 import json
-import random
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -125,7 +124,7 @@ def decider(kind: str, nodes: int, pods: int) -> Callable[[int], list[Decided]]:
     known = built_in()
     profiles = build_profiles(read_configuration(None, known).configuration, known)
     bench = prepare(kind, nodes, pods, profiles)
-    rng, timers, waiting = random.Random(0), Metrics(), enumerate(bench.pods)
+    timers, waiting = Metrics(), enumerate(bench.pods)
 
     def decide(count: int) -> list[Decided]:
         found = []
@@ -133,7 +132,6 @@ def decider(kind: str, nodes: int, pods: int) -> Callable[[int], list[Decided]]:
             cycle = Cycle(
                 bench.cache,
                 bench.cache.info(pod),
-                random=rng,
                 shared=bench.profile.shared,
                 now=time.perf_counter(),
                 attempt=f"{number:x}",

@@ -49,7 +49,7 @@ class Kept(Ours):
 
 
 def cycle_of(cache: Cache, pod: Pod, profile: Profile, dice: random.Random) -> Cycle:
-    return Cycle(cache, cache.info(pod), random=dice, shared=profile.shared)
+    return Cycle(cache, cache.info(pod), shared=profile.shared)
 
 
 def disturb(cache: Cache, dice: random.Random) -> None:

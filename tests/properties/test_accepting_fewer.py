@@ -4,7 +4,6 @@ Wherever a plugin accepts a node and promises to accept it whoever leaves, pods 
 them come back, in a trial; then the plugin is asked about the node again.
 """
 
-import random
 from collections import Counter
 
 import pytest
@@ -45,7 +44,7 @@ def outcomes(world: World, profile: Profile, dice: Dice) -> list[str]:
     """What the plugin says of nodes it accepted, once pods have left."""
     queued = world.queue.find(world.pod.uid)
     assert queued is not None
-    cycle = Cycle(world.cache, queued.info, random=random.Random(0), shared=profile.shared)
+    cycle = Cycle(world.cache, queued.info, shared=profile.shared)
     try:
         found = filtering.run(profile, cycle)
         promises = [entry.plugin.accepts_fewer(cycle, cycle.pod) for entry in found.active]

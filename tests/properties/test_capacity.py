@@ -1,6 +1,5 @@
 """What is counted without placing anything is what placing one pod after the other comes to."""
 
-import random
 from typing import Any
 
 from hypothesis import given
@@ -17,7 +16,7 @@ sizes = st.integers(1, 5)
 
 
 def world_of(cluster: Cluster) -> World:
-    return World(cluster.cache, {"default-scheduler": cluster.profile}, random.Random(0))
+    return World(cluster.cache, {"default-scheduler": cluster.profile})
 
 
 @given(

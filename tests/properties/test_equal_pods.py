@@ -4,7 +4,6 @@ What it says of a pod, and of one that differs in name, uid and annotations, and
 that it says it does not go by.
 """
 
-import random
 from collections import Counter
 from collections.abc import Collection, Mapping
 
@@ -89,7 +88,7 @@ def _active(profile: Profile, cycle: Cycle) -> list[FilterEntry]:
 
 def _cycle(world: World, profile: Profile, pod: Pod) -> Cycle:
     info = world.cache.info(pod)
-    return Cycle(world.cache, info, random=random.Random(0), shared=profile.shared)
+    return Cycle(world.cache, info, shared=profile.shared)
 
 
 def _verdicts(world: World, profile: Profile, pod: Pod) -> list[str] | None:

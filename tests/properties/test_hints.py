@@ -7,7 +7,6 @@ accept no node that it did not accept before.
 
 import copy
 import os
-import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 
@@ -93,7 +92,7 @@ class World:
         """The nodes that the plugin accepts for the pod as it is, and whether it refuses any."""
         queued = self.queue.find(self.pod.uid)
         assert queued is not None
-        cycle = Cycle(self.cache, queued.info, random=random.Random(0), shared=self.profile.shared)
+        cycle = Cycle(self.cache, queued.info, shared=self.profile.shared)
         found = filtering.run(self.profile, cycle)
         refused = filtering.diagnose(self.profile, cycle, found).unschedulable_plugins
         rows = self.cache.table.row_of

@@ -1,6 +1,5 @@
 """Every policy's vector form says of every node what its plain twin says."""
 
-import random
 from typing import Any
 
 import numpy as np
@@ -196,7 +195,7 @@ def cycle_of(world: World, objects: list[Any]) -> Cycle:
             cache.put_pod(built)
         else:
             cache.objects.put(built)
-    return Cycle(cache, cache.info(world.pod), random=random.Random(0), now=NOW, shared={})
+    return Cycle(cache, cache.info(world.pod), now=NOW, shared={})
 
 
 def agree(plugin: Any, twin: Twin, world: World, cycle: Cycle) -> None:

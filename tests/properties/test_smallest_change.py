@@ -1,7 +1,6 @@
 """Every suggested change lets the pod in; a little less of it does not."""
 
 import copy
-import random
 from typing import Any
 
 from hypothesis import given
@@ -69,7 +68,7 @@ def incoming(draw: st.DrawFn) -> PodBuilder:
 
 
 def world_of(cluster: Cluster) -> World:
-    return World(cluster.cache, {"default-scheduler": cluster.profile}, random.Random(0))
+    return World(cluster.cache, {"default-scheduler": cluster.profile})
 
 
 def applied(cluster: Cluster, raw: dict[str, Any], change: Change) -> bool:

@@ -1,7 +1,6 @@
 """What must hold when all is quiet: pods are on nodes, or say truly why they are not."""
 
 import functools
-import random
 from typing import Any
 
 from moorage.api.node import Node
@@ -117,7 +116,7 @@ def _world(cluster: MemoryCluster, pods: list[Pod]) -> World:
     for pod in pods:
         if pod.spec.node_name:
             cache.put_pod(pod)
-    return World(cache, {"default-scheduler": _profile()}, random.Random(0))
+    return World(cache, {"default-scheduler": _profile()})
 
 
 def _said(cluster: MemoryCluster, pod: Pod) -> tuple[str, str]:

@@ -1,8 +1,8 @@
 """A kernel that refuses costs no attempt: its numpy form does the work, and it is counted."""
 
 import logging
-import random
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from moorage import kernels
 from moorage.batching.class_totals import write_totals
 from moorage.batching.quick_attempt import QuickAttempts
 from moorage.framework.cycle import Cycle
+from moorage.framework.draws import tie_key
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.testing import Cluster, NodeBuilder, node, pod
@@ -43,15 +44,13 @@ def decisions() -> list[str | None]:
     chosen = [plain.place(pod(f"p{at}").requesting(**each)) for at, each in enumerate(asked)]
     with_gpus = [pod(f"g{at}").requesting(cpu="1", **{"nvidia.com/gpu": str(at)}) for at in (1, 2)]
     chosen += [packing.place(each) for each in with_gpus]
-    rng, cache, profile = random.Random(1), plain.cache, plain.profile
-    quick = QuickAttempts(
-        profile, cache, rng, lambda info: Cycle(cache, info, random=rng, shared=profile.shared)
-    )
+    cache, profile = plain.cache, plain.profile
+    quick = QuickAttempts(profile, cache, lambda info: Cycle(cache, info, shared=profile.shared))
     for at in range(6):
         info = cache.info(pod(f"q{at}").requesting(cpu="1").build())
         totals = quick.totals(info)
         assert totals is not None
-        chosen.append(quick.choose(totals))
+        chosen.append(quick.choose(totals, partial(tie_key, 0, info.uid, 1)))
         if chosen[-1] is not None:
             cache.assume(info, chosen[-1])
     return chosen

@@ -66,7 +66,6 @@ from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import FOLLOWED
 from moorage.scheduler.known_refusals import KnownRefusals
 from moorage.scheduler.kubelet_rejections import KubeletRejections
-from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.ports import Evictions, Ports
 from moorage.scheduler.queue_order import QueueOrder
 from moorage.scheduler.resource_claims import ResourceClaims
@@ -98,6 +97,7 @@ def assemble(
     recorder: EventRecorder | None = None,
     tap: Tap | None = None,
     sparing: bool = False,
+    postponing: bool = True,
     bursts: Bursts | None = None,
 ) -> Scheduler:
     """A scheduler with every feature.
@@ -105,7 +105,7 @@ def assemble(
     `told` hears of schedulers that are stood in for, and of events that are refused; `monotonic`
     judges the leases of the former, and is a clock that nobody sets. `sparing` spares equal pods
     attempts whose end is known; who looks at every single one does without, and without `bursts`.
-    Where `rng` notes what is drawn, all of it comes out as it would without.
+    Unless it is also `postponing` retries, all of it comes out as it would without.
     """
     return Scheduler(
         server,
@@ -117,7 +117,7 @@ def assemble(
             told=told,
             monotonic=monotonic,
             sparing=sparing,
-            dice=rng if isinstance(rng, NotedDice) else None,
+            postponing=postponing,
         ),
         observers=observers,
         backoff=backoff,
@@ -146,14 +146,14 @@ def all_features(
     told: Told = silent,
     monotonic: Callable[[], float] | None = None,
     sparing: bool = False,
-    dice: NotedDice | None = None,
+    postponing: bool = True,
 ) -> list[Feature]:
     """Every feature, in the order in which hooks are called."""
     preemption = preemption_for(ports)
     stand_ins = stand_ins_for(ports, told=told, monotonic=monotonic)
     return [
         Precedence(ports.clock, ports.outcome),
-        gangs_for(ports, preemption, sparing=sparing and dice is not None),
+        gangs_for(ports, preemption, sparing=sparing and not postponing),
         preemption,
         quotas_for(ports),
         claims_for(ports),
@@ -163,14 +163,16 @@ def all_features(
         canaries_for(ports),
         stand_ins,
         rivals_for(ports, stand_ins),
-        *([refusals_for(ports, dice)] if sparing else ()),
+        *([refusals_for(ports, postponing=postponing)] if sparing else ()),
         QueueOrder(ports.profiles, ports.cache, ports.queue),
     ]
 
 
-def refusals_for(ports: Ports, dice: NotedDice | None = None) -> KnownRefusals:
+def refusals_for(ports: Ports, *, postponing: bool = True) -> KnownRefusals:
     """The feature that refuses equal pods without an attempt."""
-    return KnownRefusals(ports.cache, ports.queue, ports.clock, ports.profiles, dice)
+    return KnownRefusals(
+        ports.cache, ports.queue, ports.clock, ports.profiles, postpones=postponing
+    )
 
 
 def preemption_for(ports: Ports) -> Preemption:

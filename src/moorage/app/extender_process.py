@@ -70,7 +70,6 @@ async def serve_extender(options: ExtenderOptions, chosen: ExtenderProfile) -> N
             chosen.profile,
             cluster.cache,
             follows=cluster.server is not None,
-            rng=random.Random(),
             now=SystemClock().now,
             client=cluster.client,
         )

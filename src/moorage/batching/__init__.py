@@ -5,7 +5,7 @@
     class_totals     the total score of every node for a class of pods
 
 Law of the package: a decision made here equals the one that `moorage.cycle.attempt` would make with
-the same random numbers. If that is not certain, the attempt is made in full.
+the same seed. If that is not certain, the attempt is made in full.
 kube-scheduler's opportunistic batching tries its last list of nodes again. Here every node that has
 changed is scored anew.
 """

@@ -19,7 +19,7 @@ from moorage.cycle.filtering import Filtering, Mask
 from moorage.cycle.profile import FilterEntry, Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
-from moorage.framework.verdicts import MAX_SCORE, Code
+from moorage.framework.verdicts import MAX_SCORE
 from moorage.plugins.node_resources.balanced_allocation import (
     NodeResourcesBalancedAllocation,
     is_simple_pair,
@@ -49,8 +49,7 @@ NO_BALANCE: Final[Spec] = ((), 0)
 class ClassTotals:
     """The totals of one class, valid until a node object changes.
 
-    `refused_by` and `pending` are the plugins that would refuse a pod if no node fits. `walked` is
-    the number of rows at one of which the search for victims would begin.
+    `refused_by` and `pending` are the plugins that would refuse a pod if no node fits.
     """
 
     __slots__ = (
@@ -62,10 +61,9 @@ class ClassTotals:
         "refused_by",
         "shares",
         "totals",
-        "walked",
     )
 
-    def __init__(self, table: NodeTable, spec: Spec, refused: Diagnosis, walked: int) -> None:
+    def __init__(self, table: NodeTable, spec: Spec, refused: Diagnosis) -> None:
         self._spec = spec
         self._seen = -1
         self.totals = np.zeros(table.rows, dtype=np.int32)
@@ -74,7 +72,6 @@ class ClassTotals:
         fit = {NodeResourcesFit.__name__} if spec[0].any() else set()
         self.refused_by = frozenset(refused.unschedulable_plugins | fit)
         self.pending = frozenset(refused.pending_plugins)
-        self.walked = walked
         self.shares: Any = None
         """Each plugin's score for open nodes; set by the reader that needs it."""
 
@@ -162,7 +159,7 @@ def survey(profile: Profile, cycle: Cycle) -> ClassTotals | None:
     free = tuple((table.free[index, :rows], amount) for index, amount in needed)
     spec = (open_, table.pod_count[:rows], table.allowed_pods[:rows], free, *scores)
     refused = filtering.diagnose(profile, cycle, outcome)
-    return ClassTotals(table, spec, refused, _walked(profile, cycle, open_, needed, refused))
+    return ClassTotals(table, spec, refused)
 
 
 def _fit_at_the_end(cycle: Cycle, outcome: Filtering) -> NodeResourcesFit | None:
@@ -188,24 +185,6 @@ def _reads_nodes_alone(cycle: Cycle, entry: FilterEntry | ScoreEntry) -> bool:
 def _sits_out(cycle: Cycle, name: str) -> bool:
     """Whether a plugin has noted nothing in PreFilter, and so has nothing more to do."""
     return name in RESERVING and name not in cycle.state
-
-
-def _walked(
-    profile: Profile,
-    cycle: Cycle,
-    open_: Mask,
-    needed: Sequence[tuple[int, int]],
-    refused: Diagnosis,
-) -> int:
-    """The number of rows on which evictions might help, as DefaultPreemption counts them."""
-    evicts = any(name == PREEMPTION for name, _ in profile.post_filter)
-    if not evicts or cycle.pod.spec.preemption_policy == "Never":
-        return 0
-    table = cycle.table
-    offers = open_.copy()
-    for index, amount in needed:
-        offers &= table.allocatable[index, : table.rows] >= amount
-    return int(np.count_nonzero(offers)) + len(refused.rows_with(Code.UNSCHEDULABLE))
 
 
 def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:

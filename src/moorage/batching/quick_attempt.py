@@ -1,10 +1,9 @@
 """Attempts at pods by the totals of their class, kept from one attempt to the next.
 
-A quick attempt makes the same choice as a full attempt, and draws the same random numbers. If it
-cannot know that choice, the caller must attempt the pod in full.
+A quick attempt makes the same choice as a full attempt. If it cannot know that choice, the caller
+must attempt the pod in full.
 """
 
-import random
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -14,6 +13,7 @@ from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.draws import NODE, draw
 
 BUDGET_BYTES: Final = 64 * 1024 * 1024
 MAKE_ROOM: Final = frozenset({PREEMPTION, DEVICES})
@@ -30,12 +30,10 @@ class QuickAttempts:
         self,
         profile: Profile,
         cache: Cache,
-        rng: random.Random,
         begin: Callable[[PodInfo], Cycle],
     ) -> None:
         self._profile = profile
         self._cache = cache
-        self._rng = rng
         self._begin = begin
         self._is_usable = _asks_no_more(profile)
         self._known: OrderedDict[tuple[str, int], ClassTotals | None] = OrderedDict()
@@ -59,15 +57,13 @@ class QuickAttempts:
             self._known.popitem(last=False)
         return found
 
-    def choose(self, totals: ClassTotals) -> str | None:
+    def choose(self, totals: ClassTotals, tie_key: Callable[[], int]) -> str | None:
         """The name of the best node, each of the best equally likely; None if none fits."""
         table = self._cache.table
         total, tied = totals.best(table)
         if total < 0:
-            if totals.walked:
-                self._rng.randrange(totals.walked)  # where preemption would begin its walk
             return None
-        row = totals.row(total, self._rng.randrange(tied) if tied > 1 else 0)
+        row = totals.row(total, draw(tie_key(), NODE, tied) if tied > 1 else 0)
         return table.node(row).name
 
     def _survey(self, info: PodInfo) -> ClassTotals | None:

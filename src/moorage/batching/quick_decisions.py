@@ -5,7 +5,6 @@ somewhere and for which nodes differ by free resources alone. Every other decisi
 and so are the first ones of a class after nodes have changed, and attempts that are sampled.
 """
 
-import random
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -23,6 +22,7 @@ from moorage.cycle import attempt, scoring
 from moorage.cycle.attempt import Decision, Parts, Unschedulable
 from moorage.cycle.profile import Profile, ScoreEntry
 from moorage.framework.cycle import Cycle
+from moorage.framework.draws import NODE
 from moorage.gang import plugin as gangs
 from moorage.guard.guards import is_custom
 from moorage.plugins.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
@@ -40,8 +40,6 @@ OWNERS: Final = (Service, ReplicaSet, StatefulSet, ReplicationController)
 FULL_FIRST: Final = 4
 """The first decisions of a class made in full: computing totals costs as much as a few of them."""
 MOST_SEEN: Final = 65_536
-NO_DICE: Final = random.Random(0)
-"""For cycles that draw no random numbers."""
 _KEY: Final = "QuickDecisions"
 
 
@@ -127,7 +125,7 @@ class _ProfileTotals:
         self._cache = cache
         self._now = now
         self._tells_parts = tells_parts
-        self._quick = QuickAttempts(profile, cache, NO_DICE, self._begin)
+        self._quick = QuickAttempts(profile, cache, self._begin)
         self._seen: dict[tuple[str, int], tuple[tuple[int, int], int]] = {}
         """Spec -> (version of the nodes, number of decisions made in full at that version)."""
 
@@ -144,7 +142,7 @@ class _ProfileTotals:
         if feasible == 1:
             return Decision(table.node(totals.row(total, 0)).name, 0, 1, len(table))
         shares: _Shares = totals.shares or self._share_out(info, totals)
-        row = totals.row(total, cycle.random.randrange(tied) if tied > 1 else 0)
+        row = totals.row(total, cycle.draw(NODE, tied) if tied > 1 else 0)
         parts = self._parts(cycle, shares, row, total) if self._tells_parts else ()
         score = total + shares.level
         return Decision(table.node(row).name, score, feasible, len(table), parts=parts)
@@ -195,4 +193,4 @@ class _ProfileTotals:
 
     def _begin(self, info: PodInfo) -> Cycle:
         shared = self._profile.shared
-        return Cycle(self._cache, info, random=NO_DICE, now=self._now(), shared=shared)
+        return Cycle(self._cache, info, now=self._now(), shared=shared)

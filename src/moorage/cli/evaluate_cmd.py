@@ -1,6 +1,5 @@
 """`moorage evaluate`: conformance cases in, outcomes out."""
 
-import random
 import sys
 
 import click
@@ -48,7 +47,7 @@ def _outcome(line: bytes, number: int, known: Registry) -> dict[str, object]:
     except (msgspec.DecodeError, TypeError) as error:
         return {"id": None, "error": f"line {number}: {error}"}
     try:
-        return evaluate(case, known, random.Random(0))
+        return evaluate(case, known)
     except CaseError as error:
         return {"id": case.get("id"), "error": f"line {number}: {error}"}
     except Exception as error:

@@ -171,7 +171,7 @@ def _choose(
     scored = scoring.run(profile, cycle, feasible, keep, found)
     if cycle.extenders:
         extender_calls.add_extender_scores(cycle, scored, keep)
-    position, score = scoring.select_host(scored, scoring.tie_breaker(cycle))
+    position, score = scoring.select_host(scored, cycle)
     if cycle.timer.detailed:
         cycle.timer.scores(best_scores(scored))
     kept = scored if keep_scores else None

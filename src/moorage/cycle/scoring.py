@@ -1,4 +1,4 @@
-"""Which feasible node is best: PreScore, Score, NormalizeScore, weights, random among ties.
+"""Which feasible node is best: PreScore, Score, NormalizeScore, weights, a draw among ties.
 
 A column that holds the same value on every row adds the same to every node: it is normalised as
 one number and never added up row by row.
@@ -14,7 +14,8 @@ from moorage.api import resource_amounts
 from moorage.cache.column_cache import Column, Rule
 from moorage.cache.node_view import Nodes
 from moorage.cycle.profile import POINT_DISABLED, Profile, ScoreEntry
-from moorage.framework.cycle import Cycle, Random
+from moorage.framework.cycle import Cycle
+from moorage.framework.draws import NODE
 from moorage.framework.plugin_errors import as_plugin_error, end_attempt
 from moorage.framework.verdicts import (
     MAX_SCORE,
@@ -273,44 +274,36 @@ def runners_up(scoring: Scoring, position: int, count: int) -> list[int]:
     return found
 
 
-class _First:
-    """A `Random` that always picks the first."""
-
-    def randrange(self, stop: int, /) -> int:
-        return 0
-
-
 IN_ORDER: Final = "ties in order"
 """Key in `cycle.state`: if present, ties are broken by taking the first node."""
-_FIRST: Final = _First()
 
 
-def tie_breaker(cycle: Cycle) -> Random:
-    """The generator that picks one of several nodes with the highest total."""
-    return _FIRST if IN_ORDER in cycle.state else cycle.random
-
-
-def select_host(scoring: Scoring, random: Random) -> tuple[int, int]:
+def select_host(scoring: Scoring, cycle: Cycle) -> tuple[int, int]:
     """One of the best nodes, each equally likely: its position, and its total."""
     whole = scoring.nodes.is_contiguous
     if not (scoring.columns and (whole or scoring.own is None)):
-        return _pick_of_totals(scoring, random)
+        return _pick_of_totals(scoring, cycle)
     # two compiled passes, without materialising the sum of the columns
     own = () if scoring.own is None else ((scoring.own, 1),)
     columns = (*scoring.columns, *own)
     rows = None if whole else scoring.nodes.rows
     found = kernels.run("highest", columns, rows)
     if found is None:
-        return _pick_of_totals(scoring, random)
+        return _pick_of_totals(scoring, cycle)
     total, tied = found
-    chosen = random.randrange(tied) if tied > 1 else 0
+    chosen = _pick(cycle, tied)
     position = kernels.run("nth_of", columns, rows, total, chosen)
     if position is None:
         position = int(best_positions(scoring)[chosen])
     return position, total + scoring.constant
 
 
-def _pick_of_totals(scoring: Scoring, random: Random) -> tuple[int, int]:
+def _pick_of_totals(scoring: Scoring, cycle: Cycle) -> tuple[int, int]:
     tied = best_positions(scoring)
-    position = int(tied[random.randrange(len(tied))]) if len(tied) > 1 else int(tied[0])
+    position = int(tied[_pick(cycle, len(tied))])
     return position, scoring.total(position)
+
+
+def _pick(cycle: Cycle, tied: int) -> int:
+    """Which of so many equally good nodes is taken."""
+    return 0 if tied == 1 or IN_ORDER in cycle.state else cycle.draw(NODE, tied)

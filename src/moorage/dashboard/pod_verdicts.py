@@ -1,6 +1,5 @@
 """What each node's filters say of a pod now: only filters run, as in an attempt."""
 
-import random
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
@@ -78,8 +77,7 @@ class PodVerdicts:
 
     def _cycle(self, pod: Pod, profile: Profile) -> Cycle:
         info = self._cache.info(pod)
-        dice = random.Random(0)
-        return Cycle(self._cache, info, random=dice, now=self._now(), shared=profile.shared)
+        return Cycle(self._cache, info, now=self._now(), shared=profile.shared)
 
 
 def _told(rejection: Rejection, nodes: int) -> dict[str, object]:

@@ -122,7 +122,7 @@ def _placed(world: World, pod: Pod, most: int) -> Counts:
         if not rows.any():
             break
         scored = scoring.run(question.profile, question.cycle, rows)
-        position, _ = scoring.select_host(scored, world.random)
+        position, _ = scoring.select_host(scored, question.cycle)
         row = world.cache.table.row_of[scored.nodes.node(position).name]
         world.cache.place_on(row, copy)
         counts[row] += 1

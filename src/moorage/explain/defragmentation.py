@@ -173,7 +173,7 @@ class _Search:
         if not feasible.any():
             return None
         scored = scoring.run(question.profile, question.cycle, feasible)
-        position, _ = scoring.select_host(scored, self._world.random)
+        position, _ = scoring.select_host(scored, question.cycle)
         return self._table.row_of[scored.nodes.node(position).name]
 
     def _make(self, candidate: _Candidate, rows: list[int]) -> None:

@@ -20,7 +20,7 @@ from moorage.config.resolved_profile import resolve
 from moorage.cycle import filtering, profile, scoring
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import Profile
-from moorage.framework.cycle import Cycle, Random
+from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.plugin import Plugin
 from moorage.framework.verdicts import NoNodesError, PluginError, Rejection
@@ -73,16 +73,14 @@ class CaseError(ValueError):
     """A case that cannot be read; the text names the field and what is expected there."""
 
 
-def evaluate(
-    case: Mapping[str, Any], known: Mapping[str, type[Plugin]], random: Random
-) -> dict[str, Any]:
+def evaluate(case: Mapping[str, Any], known: Mapping[str, type[Plugin]]) -> dict[str, Any]:
     """What would be decided about `case["pod"]`, in the shape of the conformance vectors."""
     _check_case(case)
     cache = cache_from_case(case)
     pod = decode_as(case["pod"], Pod)
     name = pod.spec.scheduler_name or SCHEDULER_NAME
     chosen = _profile(case.get("config"), known, name)
-    cycle = Cycle(cache, cache.info(pod), random=random, now=time.time(), shared=chosen.shared)
+    cycle = Cycle(cache, cache.info(pod), now=time.time(), shared=chosen.shared)
     return {"id": case.get("id"), **_outcome(chosen, cycle)}
 
 

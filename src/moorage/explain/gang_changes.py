@@ -79,7 +79,7 @@ def _placed_together(
                 why = why or f"Pod {pod.key}: {found.message()}"
                 continue
             scored = scoring.run(question.profile, question.cycle, rows)
-            position, _ = scoring.select_host(scored, world.random)
+            position, _ = scoring.select_host(scored, question.cycle)
             row = world.cache.table.row_of[scored.nodes.node(position).name]
             world.cache.place_on(row, world.cache.info(pod))
             fitting += 1

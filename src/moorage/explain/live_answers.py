@@ -1,7 +1,6 @@
 """Answers from the cache of a running scheduler, a few milliseconds at a time between attempts."""
 
 import asyncio
-import random
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
@@ -140,8 +139,8 @@ class LiveAnswers:
         return await done
 
     def _world(self, pause: Pause) -> World:
-        scheduler, rng = self._scheduler, random.Random(0)
-        return World(scheduler.cache, scheduler.profiles, rng, scheduler.clock.now(), pause)
+        scheduler = self._scheduler
+        return World(scheduler.cache, scheduler.profiles, scheduler.clock.now(), pause)
 
     def _explained(self, world: World, raw: dict[str, Any], pod: Pod) -> Explanation:
         queue, node = self._scheduler.queue, pod.spec.node_name
@@ -190,7 +189,7 @@ def _place(world: World, pod: Pod) -> Placed:
     if not rows.any():
         return Placed(pod.key, "", question.diagnosis_message())
     scored = scoring.run(question.profile, question.cycle, rows)
-    position, _ = scoring.select_host(scored, world.random)
+    position, _ = scoring.select_host(scored, question.cycle)
     return Placed(pod.key, scored.nodes.node(position).name)
 
 

@@ -144,5 +144,5 @@ def as_it_stands(
 
 def _source(cluster: MemoryCluster, scheduler: Scheduler) -> Source:
     now = cluster.clock.now()
-    world = World(scheduler.cache, scheduler.profiles, random.Random(0), now)
+    world = World(scheduler.cache, scheduler.profiles, now)
     return Source(world, cluster, scheduler)

@@ -12,7 +12,7 @@ from moorage.cycle import filtering
 from moorage.cycle.filtering import Filtering
 from moorage.cycle.profile import FilterEntry, Profile
 from moorage.explain.time_slices import Pause, no_pause
-from moorage.framework.cycle import Cycle, Random
+from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import Rejection
 from moorage.gang.plugin import DOMAIN
 
@@ -22,7 +22,6 @@ class World(NamedTuple):
 
     cache: Cache
     profiles: Mapping[str, Profile]
-    random: Random
     now: float = 0.0
     pause: Pause = no_pause
     """Called where a question may be interrupted; the cache may have changed afterwards."""
@@ -41,7 +40,6 @@ class World(NamedTuple):
         cycle = Cycle(
             self.cache,
             self.cache.info(pod),
-            random=self.random,
             now=self.now,
             shared=profile.shared,
         )

@@ -5,7 +5,6 @@ prioritize   PreScore, Score and NormalizeScore; the weighted mean, from 0 to 10
 preempt      the candidates where no plugin refuses the pod once the victims are gone
 """
 
-import random
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -33,14 +32,12 @@ class VerbHandler:
         cache: Cache,
         *,
         follows: bool,
-        rng: random.Random,
         now: Callable[[], float],
         client: Client | None = None,
     ) -> None:
         self.profile = profile
         self.cache = cache
         self.nodes = NodeLookup(cache, follows, now)
-        self._rng = rng
         self._now = now
         self._client = client
         self._asked = 0
@@ -51,7 +48,6 @@ class VerbHandler:
         return Cycle(
             self.cache,
             self.cache.info(pod),
-            random=self._rng,
             now=self._now(),
             attempt=f"{self._asked:x}",
             shared=self.profile.shared,

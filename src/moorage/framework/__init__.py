@@ -4,6 +4,7 @@
     points           every extension point: when it is called, what each answer causes
     verdicts         what a plugin may answer, and the errors
     cycle            one attempt: what plugins can see and keep
+    draws            one of several equals, by a key and not by chance
     handle           what a plugin sees of its scheduler besides a cycle
     events           cluster events and queueing hints: what may undo a refusal
     diagnosis        why no node fits, node by node

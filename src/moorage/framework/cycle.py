@@ -11,6 +11,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.framework.draws import Purpose, Random, draw, generator, tie_key
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.verdicts import Rejection
 
@@ -79,12 +80,6 @@ NO_TIMER: Final = NoTimer()
 T = TypeVar("T", bound=KubeObject)
 
 
-class Random(Protocol):
-    """The part of `random.Random` that decisions need; the caller of the cycle seeds it."""
-
-    def randrange(self, stop: int, /) -> int: ...
-
-
 class Client(Protocol):
     """What Reserve, PreBind and Bind plugins may ask of the API server."""
 
@@ -135,10 +130,15 @@ class Cycle:
     """kube-scheduler's CycleState and Handle in one: lives as long as one attempt.
 
     `state` belongs to the plugins: write under your plugin's name in PreFilter, read it later.
-    `generation` is the generation of the configuration in force.
+    `generation` is the generation of the configuration in force. Draws among equals follow from the
+    seed, the pod's uid and `number`, which counts the pod's attempts; or from a `tie_key` of old.
     """
 
     __slots__ = (
+        "_generators",
+        "_seed",
+        "_tie_key",
+        "asking",
         "attempt",
         "cache",
         "client",
@@ -147,8 +147,8 @@ class Cycle:
         "incoming",
         "listeners",
         "now",
+        "number",
         "pod",
-        "random",
         "refuses",
         "shared",
         "state",
@@ -161,7 +161,9 @@ class Cycle:
         cache: Cache,
         incoming: PodInfo,
         *,
-        random: Random,
+        seed: int = 0,
+        number: int = 1,
+        tie_key: int | None = None,
         now: float = 0.0,
         attempt: str = "",
         generation: int = 0,
@@ -173,7 +175,12 @@ class Cycle:
         self.cache = cache
         self.table: NodeTable = cache.table
         self.consider(incoming)
-        self.random = random
+        self.number = number
+        self._seed = seed
+        self._tie_key = tie_key
+        self._generators: dict[str, Random] | None = None
+        self.asking = ""
+        """The plugin that is being called, if it is guarded."""
         self.now = now
         self.attempt = attempt
         self.generation = generation
@@ -191,6 +198,31 @@ class Cycle:
         """Decide about this pod from now on: sets `incoming` and `pod`."""
         self.incoming = incoming
         self.pod: Pod = incoming.pod
+
+    @property
+    def tie_key(self) -> int:
+        """What all draws of this attempt follow from (`moorage.framework.draws`)."""
+        if self._tie_key is None:
+            self._tie_key = tie_key(self._seed, self.incoming.uid, self.number)
+        return self._tie_key
+
+    def draw(self, what: Purpose, stop: int) -> int:
+        """One of 0 to `stop` - 1, the same whenever this attempt draws for this purpose."""
+        return draw(self.tie_key, what, stop)
+
+    @property
+    def random(self) -> Random:
+        """A generator for the plugin that is being called, of its own in each attempt."""
+        return self.random_of(self.asking)
+
+    def random_of(self, plugin: str) -> Random:
+        """The generator of a plugin for this attempt."""
+        if self._generators is None:
+            self._generators = {}
+        found = self._generators.get(plugin)
+        if found is None:
+            found = self._generators[plugin] = generator(self.tie_key, plugin)
+        return found
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
 from moorage.config.moorage_configuration import GuardSettings, WhenOpen
+from moorage.framework.cycle import Cycle
 from moorage.framework.verdicts import PluginError, SchedulingError
 from moorage.guard.answer_checks import WrongAnswer
 from moorage.guard.breaker import Breaker, State
@@ -100,6 +101,8 @@ class Guard:
 
     def admit(self, hook: Hook, unit: Any) -> None:
         """Ask the breaker when a new unit begins; LeftOut or PluginError if it is open."""
+        if isinstance(unit, Cycle):
+            unit.asking = self.plugin
         if unit is hook.unit and self.breaker.state is State.CLOSED:
             return
         before = self.breaker.state
@@ -115,6 +118,8 @@ class Guard:
 
     def begin(self, hook: Hook, unit: Any) -> None:
         """A new unit has time of its own, also where a hook is called whatever the breaker says."""
+        if isinstance(unit, Cycle):
+            unit.asking = self.plugin
         if unit is not hook.timed:
             hook.timed, hook.used = unit, 0.0
 

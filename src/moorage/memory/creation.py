@@ -31,7 +31,7 @@ def _create(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
         raise ServerError("resourceVersion should not be set on objects to be created")
     metadata.pop("deletionTimestamp", None)
     metadata.pop("deletionGracePeriodSeconds", None)
-    metadata["uid"] = registry.stamps.uid()
+    metadata.pop("uid", None)
     metadata["creationTimestamp"] = registry.stamps.now()
     if resource.plural in resource_traits.WITH_GENERATION:
         metadata["generation"] = 1
@@ -62,6 +62,8 @@ def add_object(
     else:
         metadata.pop("namespace", None)
     key = object_names.give_name(registry, resource, metadata)
+    address = (resource.plural, metadata.get("namespace", ""), metadata["name"])
+    metadata["uid"] = metadata.get("uid") or registry.stamps.uid(*address)
     causes = object_names.name_causes(resource, metadata["name"])
     if causes and not registry.options.validate:
         raise error_messages.invalid(resource, metadata["name"], *causes)
@@ -77,6 +79,8 @@ def add_object(
         raw = pod_validation.checked_new(raw, registry.stamps.now())
     table = registry.store.table(resource)
     entry = registry.store.create(table, key, raw, trusted=new_pod)
+    if resource != EVENTS:
+        registry.stamps.created(*address)
     if resource == EVENTS and len(table.entries) > registry.options.events:
         registry.store.remove(table, next(iter(table.entries.values())))
     return entry

@@ -120,8 +120,9 @@ def _restore(registry: ObjectRegistry, resource: Resource, raw: Raw) -> Entry:
         resource.key(metadata.get("namespace") or "default", metadata.get("name") or "")
     )
     known: Raw = {} if old is None else old.raw["metadata"]
-    for field, new in (("uid", registry.stamps.uid), ("creationTimestamp", registry.stamps.now)):
-        metadata[field] = metadata.get(field) or known.get(field) or new()
+    metadata["uid"] = metadata.get("uid") or known.get("uid")
+    created = metadata.get("creationTimestamp") or known.get("creationTimestamp")
+    metadata["creationTimestamp"] = created or registry.stamps.now()
     if resource.plural in resource_traits.WITH_GENERATION:
         metadata["generation"] = metadata.get("generation") or known.get("generation") or 1
     raw = {**raw, "metadata": metadata}

@@ -31,6 +31,7 @@ def admit_to_namespace(
         if causes := object_names.name_causes(NAMESPACES, name):
             raise error_messages.invalid(NAMESPACES, name, *causes)
         registry.store.create(table, name, _new(registry, name))
+        registry.stamps.created(NAMESPACES.plural, "", name)
     elif is_terminating(entry) and not from_server:
         why = f"unable to create new content in namespace {name} because it is being terminated"
         raise error_messages.forbidden(resource, metadata, why)
@@ -42,7 +43,7 @@ def _new(registry: ObjectRegistry, name: str) -> Raw:
         "kind": "Namespace",
         "metadata": {
             "name": name,
-            "uid": registry.stamps.uid(),
+            "uid": registry.stamps.uid(NAMESPACES.plural, "", name),
             "creationTimestamp": registry.stamps.now(),
             "labels": namespace_labels({}, name),
         },

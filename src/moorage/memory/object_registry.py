@@ -1,7 +1,8 @@
-"""What every operation uses: the store, the options, and generated uids, names and times."""
+"""What every operation uses: the store, the options, and uids, names and times."""
 
 import datetime
 import random
+from hashlib import blake2b
 from typing import Final, NamedTuple
 
 import msgspec
@@ -21,8 +22,19 @@ _SUFFIX_LENGTH: Final = 5
 _NAME_LENGTH: Final = 63
 
 
+def uid_of(plural: str, namespace: str, name: str, incarnation: int) -> str:
+    """The uid of the object that has this name for the n-th time; n begins with 0.
+
+    It has the form of a version 4 UUID, but is the same in every cluster, because draws among
+    equals follow from the pod's uid.
+    """
+    text = f"{plural}/{namespace}/{name}/{incarnation}"
+    half = blake2b(text.encode(), digest_size=16).hexdigest()
+    return f"{half[:8]}-{half[8:12]}-4{half[13:16]}-a{half[17:20]}-{half[20:]}"
+
+
 class Stamps:
-    """Uids and names from a seedable generator, and times from a clock."""
+    """Uids, names from a seedable generator, and times from a clock."""
 
     def __init__(self, clock: Clock, rng: random.Random) -> None:
         self._clock = clock
@@ -30,20 +42,23 @@ class Stamps:
         self._second = -1
         self._text = ""
         self._given: set[str] = set()
+        self._incarnations: dict[tuple[str, str, str], int] = {}
 
     def keep_uid(self, uid: str) -> None:
-        """Never generate this uid: an object has it, perhaps from a run with the same seed."""
+        """Never give this uid: an object has it, perhaps from the cluster of another run."""
         self._given.add(uid)
 
-    def uid(self) -> str:
-        """A new version 4 UUID, different from all kept ones."""
-        while True:
-            bits = self._rng.getrandbits(128)
-            bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
-            text = f"{bits:032x}"
-            uid = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
-            if uid not in self._given:
-                return uid
+    def uid(self, plural: str, namespace: str, name: str) -> str:
+        """The uid for a new object, different from all kept ones."""
+        incarnation = self._incarnations.get((plural, namespace, name), 0)
+        while (uid := uid_of(plural, namespace, name, incarnation)) in self._given:
+            incarnation += 1
+        return uid
+
+    def created(self, plural: str, namespace: str, name: str) -> None:
+        """Note that the next object of this name is another one."""
+        key = (plural, namespace, name)
+        self._incarnations[key] = self._incarnations.get(key, 0) + 1
 
     def name(self, prefix: str) -> str:
         """A name for `generateName`: the prefix and five letters or digits that spell no words."""

@@ -1,7 +1,7 @@
 """Candidate nodes for preemption: which are tried, and when enough are found.
 
 1. Only rows refused as Unschedulable: on the others no eviction helps.
-2. The walk over them starts at a random row, so that no node is always the first to lose pods.
+2. The walk over them starts at a drawn row, so that no node is always the first to lose pods.
 3. It ends when there are enough candidates and one of them violates no budget.
 """
 
@@ -14,6 +14,7 @@ from moorage.cycle.promised_rows import Rows
 from moorage.framework import eviction
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.draws import FIRST_CANDIDATE
 from moorage.framework.points import Filter
 from moorage.framework.verdicts import Code, Rejection
 from moorage.preemption import columnwise, imagined_rows, kept, reprieve
@@ -84,7 +85,7 @@ def find(cycle: Cycle, diagnosis: Diagnosis, percentage: int, absolute: int) -> 
     """As many candidates as kube-scheduler would look for."""
     rows = diagnosis.rows_with(Code.UNSCHEDULABLE)
     if len(rows):
-        rows = np.roll(rows, -cycle.random.randrange(len(rows)))
+        rows = np.roll(rows, -cycle.draw(FIRST_CANDIDATE, len(rows)))
     return _search(cycle, rows, enough(len(rows), percentage, absolute))
 
 

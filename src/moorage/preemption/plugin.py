@@ -18,6 +18,7 @@ from moorage.api.pod import Pod
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
+from moorage.framework.draws import CANDIDATE
 from moorage.framework.events import Action, ClusterEvent, EventHint, Hint, Resource
 from moorage.framework.eviction import BEING_EVICTED
 from moorage.framework.extenders import ExtenderError
@@ -132,7 +133,7 @@ def nominate(cycle: Cycle, found: Mapping[str, Victims]) -> Nominated | Rejectio
     tied = _with_most_leaving(cycle, found, least_harmful(found))
     if not tied:
         return _failed(NO_CANDIDATE)
-    node = tied[cycle.random.randrange(len(tied))] if len(tied) > 1 else tied[0]
+    node = tied[cycle.draw(CANDIDATE, len(tied))] if len(tied) > 1 else tied[0]
     victims = found[node].pods
     message = (
         f"preemption: found a potential placement for pod on node {node}, "

@@ -1,7 +1,7 @@
 """The state at a moment, as entries: the beginning of another recording.
 
 Rows, the order in which nodes were added and the order in which they are searched are restored, so
-that draws among equal nodes select the same ones. For this, placeholders take the rows first; they
+that draws among equals select the same ones. For this, placeholders take the rows first; they
 are freed in such an order that each node gets its own row.
 """
 

@@ -16,7 +16,6 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.verdicts import Rejection, SchedulingError
 from moorage.recording.entries import Configured, Failed, Outcome, Placed, PluginCode, Refused
-from moorage.recording.outcomes import GivenDraws
 from moorage.recording.plugin_code import changed_code
 from moorage.recording.replay import Made
 
@@ -137,7 +136,7 @@ def _again(made: Made) -> Cycle:
     return Cycle(
         made.cycle.cache,
         made.info,
-        random=GivenDraws(made.entry.draws),
+        tie_key=made.entry.tie_key,
         now=made.entry.now,
         shared=made.profile.shared,
         extenders=NO_EXTENDERS,

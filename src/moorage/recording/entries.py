@@ -1,6 +1,6 @@
 """The entries of a recording: each is an array that begins with the number of its type.
 
-Version 2. Objects are written as the API server has them, without defaults, once for each version
+Version 3. Objects are written as the API server has them, without defaults, once for each version
 that was received. Later entries refer to them by uid, key or name. The number of a removed type is
 never used again.
 
@@ -10,7 +10,7 @@ never used again.
     trials                        TrialBegun TrialEnded Imagined Removed
     other inputs of decisions     Began Configured Noted Clock Arranged Reserved Snapshot
 
-Version 1 has no Snapshot; it can still be read.
+Versions 1 and 2 held the numbers drawn among equals in place of `tie_key`; they are not read.
 """
 
 from typing import Any, Final
@@ -20,8 +20,8 @@ import msgspec
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 
-FORMAT: Final = 2
-"""The version of the format. A reader refuses newer ones."""
+FORMAT: Final = 3
+"""The version of the format. A reader refuses others."""
 
 Parts = tuple[tuple[str, int], ...]
 """Points by plugin."""
@@ -239,8 +239,8 @@ class ExtenderSaid(msgspec.Struct, frozen=True, array_like=True):
 class Attempt(Entry, frozen=True, tag=22):
     """One decision: its inputs other than the cache, and its outcome.
 
-    `draws` are pairs: the number of choices, and the number drawn. Without `makes_room`, PostFilter
-    plugins were not called. `asks` says whether extenders were configured.
+    What was drawn among equals follows from `tie_key` (`moorage.framework.draws`). Without
+    `makes_room`, PostFilter plugins were not called. `asks` says whether extenders were configured.
     """
 
     id: str
@@ -248,7 +248,7 @@ class Attempt(Entry, frozen=True, tag=22):
     profile: str
     version: str
     now: float
-    draws: tuple[int, ...]
+    tie_key: int
     outcome: Placed | Refused | Failed
     makes_room: bool = True
     asks: bool = False

@@ -3,8 +3,9 @@
     recorder = Recorder(Journal(...), clock.now)
     assemble(..., cache=recorder.cache, decide=recorder.decide)
 
-Every attempt is an entry with its inputs other than the cache: the time, draws among equal nodes,
-and the answers of extenders. State of features is recorded before it, if it has changed.
+Every attempt is an entry with its inputs other than the cache: the time, the key
+of draws among equals, and the answers of extenders. State of features is recorded before it, if it
+has changed.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +31,7 @@ from moorage.recording.entries import (
 )
 from moorage.recording.extender_answers import NotedExtenders
 from moorage.recording.noted_state import STATES, NotedState, is_quiet
-from moorage.recording.outcomes import NotedDraws, failure_of, outcome_of
+from moorage.recording.outcomes import failure_of, outcome_of
 from moorage.recording.recorded_cache import ChangeLog, RecordedCache
 from moorage.recording.retention import Rotation
 
@@ -50,7 +51,6 @@ class Recorder:
         self._rotation = rotation or Rotation()
         self.cache: Cache = RecordedCache(self._log, self._rotation, self._rotate)
         self._devices = device_cache(self.cache)
-        self._draws = NotedDraws()
         self._configured: Configured | None = None
         self.profiles: dict[str, Profile] = {}
         """The profiles that have decided, by `profile_key`."""
@@ -69,7 +69,7 @@ class Recorder:
 
     def decide(self, profile: Profile, cycle: Cycle) -> Decision | Unschedulable:
         """Make an attempt as without a recorder, and record its outcome."""
-        log, dice, draws = self._log, cycle.random, self._draws
+        log = self._log
         if self._rotation.due:
             self._rotate()
         if profile is not self._profile:
@@ -78,19 +78,16 @@ class Recorder:
             log.pod(cycle.pod)
         if self._noted or not is_quiet(cycle, self._devices):
             self._note(profile, cycle)
-        draws.begin(dice)
-        cycle.random = draws
         asked = self._ask(cycle) if cycle.extenders else None
         log.muted = True
         try:
             decided = attempt.run(profile, cycle)
         except Exception as error:
-            self._tell(profile, cycle, draws, failure_of(error), asked)
+            self._tell(profile, cycle, failure_of(error), asked)
             raise
         finally:
             log.muted = False
-            cycle.random = dice
-        self._tell(profile, cycle, draws, outcome_of(decided), asked)
+        self._tell(profile, cycle, outcome_of(decided), asked)
         return decided
 
     def _met(self, profile: Profile) -> None:
@@ -124,7 +121,6 @@ class Recorder:
         self,
         profile: Profile,
         cycle: Cycle,
-        draws: NotedDraws,
         outcome: Outcome,
         asked: NotedExtenders | None,
     ) -> None:
@@ -136,7 +132,7 @@ class Recorder:
                 profile.scheduler_name,
                 profile.version,
                 cycle.now,
-                draws.drawn,
+                cycle.tie_key,
                 outcome,
                 self._makes_room,
                 asked is not None,

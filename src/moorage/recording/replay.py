@@ -1,8 +1,8 @@
 """Plays a recording back on a cache of its own: the same changes, the same attempts, compared.
 
 1. Every recorded change is applied to a cache that begins empty.
-2. Every attempt is repeated with the plugins installed here, and with the recorded time, draws,
-   extender answers and noted state. Its outcome is compared with the recorded one.
+2. Every attempt is repeated with the plugins installed here, and with the recorded time, tie
+   key, extender answers and noted state. Its outcome is compared with the recorded one.
 3. Reserve and Unreserve plugins are called where they were called then. Permit, PreBind, Bind and
    PostBind plugins are not called, because they act on the outside world.
 """
@@ -34,7 +34,7 @@ from moorage.recording import entries
 from moorage.recording.entries import AnyEntry, Attempt, Configured, Failed, Outcome
 from moorage.recording.extender_answers import GivenExtenders
 from moorage.recording.noted_state import by_name
-from moorage.recording.outcomes import GivenDraws, failure_of, outcome_of
+from moorage.recording.outcomes import failure_of, outcome_of
 from moorage.scheduler.placement import reserve, unplace
 
 
@@ -48,7 +48,6 @@ class Made(NamedTuple):
     decided: Decision | Unschedulable | None
     outcome: Outcome
     same: bool
-    draws_differ: bool
 
 
 class Held(NamedTuple):
@@ -173,8 +172,7 @@ class Replay:
     def _reserved(self, entry: entries.Reserved) -> None:
         profile, info = self.profiles[entry.profile], self.pods[entry.uid]
         row = self.cache.table.row_of[entry.node]
-        draws = GivenDraws(())
-        cycle = Cycle(self.cache, info, random=draws, now=entry.now, shared=profile.shared)
+        cycle = Cycle(self.cache, info, now=entry.now, shared=profile.shared)
         found, node = Filtering(cycle), self.cache.table.node(row)
         with contextlib.suppress(SchedulingError):
             filtering.pre_filter(profile, cycle, found)
@@ -282,8 +280,8 @@ class Replay:
         """Repeat an attempt on the current state."""
         key = f"{entry.profile}@{entry.version}" if entry.version else entry.profile
         known = self.profiles if entry.makes_room else self._without_room
-        profile, info, draws = known[key], self.pods[entry.uid], GivenDraws(entry.draws)
-        cycle = self._cycle(entry, profile, info, draws)
+        profile, info = known[key], self.pods[entry.uid]
+        cycle = self._cycle(entry, profile, info)
         self._put_back(key, cycle)
         decided: Decision | Unschedulable | None = None
         try:
@@ -291,14 +289,14 @@ class Replay:
             outcome = outcome_of(decided)
         except Exception as error:
             outcome = failure_of(error)
-        same = outcome == entry.outcome and not draws.differs
-        return Made(entry, info, profile, cycle, decided, outcome, same, draws.differs)
+        same = outcome == entry.outcome
+        return Made(entry, info, profile, cycle, decided, outcome, same)
 
-    def _cycle(self, entry: Attempt, profile: Profile, info: PodInfo, draws: GivenDraws) -> Cycle:
+    def _cycle(self, entry: Attempt, profile: Profile, info: PodInfo) -> Cycle:
         return Cycle(
             self.cache,
             info,
-            random=draws,
+            tie_key=entry.tie_key,
             now=entry.now,
             attempt=entry.id,
             shared=profile.shared,

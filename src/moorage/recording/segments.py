@@ -240,8 +240,9 @@ def _after_head(file: Path, content: bytes) -> int | None:
     version = line.removeprefix(MAGIC)
     if not line.startswith(MAGIC) or not version.isdigit():
         raise InputError([f"{file}: not a recording of Moorage"])
-    if int(version) > FORMAT:
+    if int(version) != FORMAT:
+        age = "newer" if int(version) > FORMAT else "older"
         raise InputError(
-            [f"{file}: format {int(version)} is newer than this Moorage, which reads {FORMAT}"]
+            [f"{file}: format {int(version)} is {age} than this Moorage, which reads {FORMAT}"]
         )
     return len(line) + 1

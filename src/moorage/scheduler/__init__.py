@@ -16,7 +16,6 @@
     kubelet_rejections   a feature: a node whose kubelet refused a pod rests for a while
     resource_claims      a feature: follows claims and devices, and writes claims for plugins
     known_refusals       a feature: skips the attempt at a pod equal to one that was just refused
-    noted_dice           random numbers, and which were drawn in an attempt
     recent_refusals      kinds of pods that were retried in vain a moment ago
     queue_order          one queue for all profiles; a feature that sorts it anew
     profiles             the profiles in force, and which version of one decides for a pod

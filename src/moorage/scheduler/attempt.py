@@ -8,7 +8,7 @@ from moorage.clock import Clock
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
-from moorage.framework.cycle import Client, Cycle, Random
+from moorage.framework.cycle import Client, Cycle
 from moorage.framework.extenders import Extenders
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import Rejection, SchedulingError
@@ -56,7 +56,7 @@ class Cycles:
         self,
         cache: Cache,
         clock: Clock,
-        random: Random,
+        seed: int,
         profiles: Profiles,
         client: Client | None,
         observers: Observers,
@@ -66,7 +66,7 @@ class Cycles:
         self.decide = decide
         self._cache = cache
         self._clock = clock
-        self._random = random
+        self._seed = seed
         self._profiles = profiles
         self._client = client
         self._observers = observers
@@ -85,7 +85,8 @@ class Cycles:
         return Cycle(
             self._cache,
             queued.info,
-            random=self._random,
+            seed=self._seed,
+            number=queued.attempts,
             now=self._clock.now(),
             attempt=attempt,
             generation=self._profiles.generation,

@@ -35,14 +35,6 @@ FOLLOWED = tuple(
 )
 
 
-def has_own_dice(resource: Resource) -> bool:
-    """Whether a resource's reflector draws its watch timeouts from a generator of its own.
-
-    The results of a seed must not change because one more resource is followed.
-    """
-    return resource.group == "resource.k8s.io" or resource.plural == "compositepodgroups"
-
-
 class KnownObjects:
     """Every object as the API server last reported it, before any feature adjusts it."""
 
@@ -192,7 +184,7 @@ class Intake:
             self._server,
             resource,
             clock=self._clock,
-            rng=random.Random(resource.plural) if has_own_dice(resource) else self._rng,
+            rng=self._rng,
             on_error=partial(self._failed, resource),
             by_page=by_page,
         )

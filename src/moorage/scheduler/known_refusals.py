@@ -9,9 +9,8 @@ whose refusal is known stays in backoff until the backoff ends or anything chang
 retry of such a pod failed a moment ago, a little longer (`recent_refusals`).
 """
 
-import random
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import Feature as Brings
@@ -26,12 +25,9 @@ from moorage.framework.plugin import Plugin
 from moorage.framework.queued_pod import QueuedPod
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
-from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.recent_refusals import RecentRefusals
 
-_NO_DICE: Final = random.Random(0)
-"""For cycles that draw no random numbers."""
 LabelKeys = tuple[str, ...] | None
 """The keys of the labels that a refusal depends on; None if it may depend on any."""
 Signs = tuple[Hashable, ...]
@@ -54,8 +50,7 @@ class Grounds(NamedTuple):
 class KnownRefusals(Feature):
     """The refusals that hold for all equal pods as things stand, by what the pods have in common.
 
-    With `dice`, every result is the same as without this feature: no attempt is postponed, and a
-    skipped attempt draws the random numbers that it would have drawn.
+    Unless it `postpones` attempts, every result is the same as without this feature.
     """
 
     def __init__(
@@ -64,7 +59,8 @@ class KnownRefusals(Feature):
         queue: SchedulingQueue,
         clock: Clock,
         profiles: Profiles,
-        dice: NotedDice | None = None,
+        *,
+        postpones: bool = True,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -75,31 +71,24 @@ class KnownRefusals(Feature):
         self._grounds: dict[Hashable, set[Grounds]] = {}
         """Spec -> what the refusals of pods of that spec depend on."""
         self._recent = RecentRefusals()
-        self._dice = dice
-        self._drawn: dict[Hashable, tuple[int, ...]] = {}
-        """What equal pods have in common -> the ranges that an attempt at one of them drew from."""
-        if dice is None:
+        self._postpones = postpones
+        if postpones:
             queue.spare(self.sparing, self.resting)
 
     def refused(self, cycle: Cycle, profile: Profile, why: Unschedulable) -> None:
         queued = self._queue.find(cycle.incoming.uid)
-        if self._dice is None and queued is not None and queued.attempts > 1:
+        if self._postpones and queued is not None and queued.attempts > 1:
             self._recent.note(_spec(cycle.incoming), self._clock.now())
         grounds = lasting_grounds(cycle, profile, why)
         signs = None if grounds is None else _signs(cycle, profile, grounds)
         if grounds is not None and signs is not None:
             self._catch_up()
             self._grounds.setdefault(_spec(cycle.incoming), set()).add(grounds)
-            alike = in_common(cycle.incoming, grounds.label_keys, signs)
-            self._known[alike] = profile, why
-            if self._dice is not None:
-                self._drawn[alike] = self._dice.drawn
+            self._known[in_common(cycle.incoming, grounds.label_keys, signs)] = profile, why
 
     def foreseen(self, queued: QueuedPod, profile: Profile) -> Unschedulable | None:
         """How an attempt would end: as the attempt at an equal pod ended; None if unknown."""
         found = self._find(queued, profile)
-        if self._dice is not None:
-            self._dice.draw_again(() if found is None else self._drawn[found])
         return None if found is None else self._known[found][1]
 
     def sparing(self, queued: QueuedPod) -> Hashable | None:
@@ -123,7 +112,7 @@ class KnownRefusals(Feature):
             signs: Signs | None = ()
             if grounds.volume_plugins or grounds.reads_claims or grounds.signing_plugins:
                 now = self._clock.now()
-                cycle = Cycle(self._cache, info, random=_NO_DICE, now=now, shared=profile.shared)
+                cycle = Cycle(self._cache, info, now=now, shared=profile.shared)
                 signs = _signs(cycle, profile, grounds)
             if signs is not None:
                 alike = in_common(info, grounds.label_keys, signs)
@@ -136,7 +125,6 @@ class KnownRefusals(Feature):
         if moment != self._moment:
             self._known.clear()
             self._grounds.clear()
-            self._drawn.clear()
             self._moment = moment
 
 

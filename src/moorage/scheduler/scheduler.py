@@ -63,7 +63,8 @@ class Scheduler:
     While `active` is cleared, resources are followed but no pod is attempted: a standby stays warm.
     `turns` is the thread in which attempts run that ask `extenders`; without it they block the
     event loop. A `tap` provides the cache and sees every decision. `bursts` says how many attempts
-    come in a row; by default other tasks run after each.
+    come in a row; by default other tasks run after each. `rng` gives the seed of draws among equals
+    first, and then spreads watches over time.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Scheduler:
         self._cycles = Cycles(
             self.cache,
             clock,
-            rng,
+            rng.getrandbits(64),
             self.in_force,
             PluginClient(server, clock, served),
             self.observers,

@@ -13,6 +13,7 @@ from moorage.cycle import attempt, scoring
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.explain.world import Question, World
 from moorage.framework.cycle import Cycle
+from moorage.framework.draws import CANDIDATE, Purpose
 from moorage.framework.verdicts import SchedulingError
 
 
@@ -22,7 +23,7 @@ class Agreement(StrEnum):
     SAME = "same"
     """It chose the node that is best here, too."""
     TIED = "tied"
-    """It chose one of several nodes that are equally good here: ties are broken at random."""
+    """It chose one of several nodes that are equally good here: ties are drawn."""
     WORSE = "worse"
     """It chose a node that scores less here than another."""
     REFUSED = "refused"
@@ -120,29 +121,35 @@ def judge_preemption(world: World, configuration: str, pod: Pod, node: str) -> J
 
 
 class _Ties:
-    """A generator that draws, on each try, another one of equally good nodes for preemption."""
+    """The equally good nodes for preemption, one on each try."""
 
     def __init__(self) -> None:
-        self._draws = self._drawn = 0
-        self._tied = 1
-
-    def randrange(self, stop: int, /) -> int:
-        self._draws += 1
-        if self._draws == 1:
-            return 0  # where the search begins
-        self._tied = stop
-        return self._drawn % stop
+        self.chosen = 0
+        self.tied = 1
 
     def next(self) -> bool:
-        """Draw another node from now on; False if all were drawn."""
-        self._draws = 0
-        self._drawn += 1
-        return self._drawn < min(self._tied, MOST_TIES)
+        """Take another node from now on; False if all were taken."""
+        self.chosen += 1
+        return self.chosen < min(self.tied, MOST_TIES)
+
+
+class _TiedCycle(Cycle):
+    """Takes the node whose turn it is."""
+
+    __slots__ = ("ties",)
+    ties: _Ties
+
+    def draw(self, what: Purpose, stop: int) -> int:
+        if what != CANDIDATE:
+            return 0
+        self.ties.tied = stop
+        return self.ties.chosen % stop
 
 
 def _attempted(world: World, pod: Pod, ties: _Ties) -> Decision | Unschedulable:
     profile, info = world.profile_of(pod), world.cache.info(pod)
-    cycle = Cycle(world.cache, info, random=ties, now=world.now, shared=profile.shared)
+    cycle = _TiedCycle(world.cache, info, now=world.now, shared=profile.shared)
+    cycle.ties = ties
     return attempt.run(profile, cycle)
 
 

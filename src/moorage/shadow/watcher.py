@@ -1,6 +1,5 @@
 """Judges pods when they are bound, nominated, or found unschedulable."""
 
-import random
 from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar, Final
 
@@ -53,7 +52,6 @@ class Watcher(Feature):
         self._unseen = unseen
         self._reflectors = reflectors
         self._told = told
-        self._random = random.Random(0)
         self._in_flight = {name: InFlight(cache) for name in configurations}
         self._believing: Bound | None = None
         self._nominating: Bound | None = None
@@ -145,7 +143,7 @@ class Watcher(Feature):
                 self._told(judged)
 
     def _world(self, name: str, now: float) -> World:
-        return World(self._cache, self._configurations[name], self._random, now)
+        return World(self._cache, self._configurations[name], now)
 
 
 def _newly_nominated(old: Pod | None, new: Pod) -> bool:

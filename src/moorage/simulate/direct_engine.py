@@ -16,7 +16,6 @@ import msgspec
 
 from moorage.api.meta import KubeObject
 from moorage.api.pod import Pod
-from moorage.app.assembly import OPTIONAL
 from moorage.batching.quick_attempt import QuickAttempts
 from moorage.bind.permits import WaitingPods
 from moorage.bind.plugin_client import PluginClient
@@ -28,6 +27,7 @@ from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.framework.cycle import Cycle
+from moorage.framework.draws import tie_key
 from moorage.framework.events import ASSIGNED_POD_ADD, UNSCHEDULED_POD_ADD
 from moorage.framework.queued_pod import QueuedPod
 from moorage.framework.verdicts import NoNodesError, Rejection
@@ -37,7 +37,6 @@ from moorage.policies.load import adaptive_scheduling
 from moorage.queue.backoff import Backoff
 from moorage.scheduler.event_handlers import EventHandlers
 from moorage.scheduler.handles import Handles
-from moorage.scheduler.intake import FOLLOWED, has_own_dice
 from moorage.scheduler.placement import Placement, place
 from moorage.scheduler.queue_order import queue_for
 from moorage.simulate.pod_lifecycle import PENDING
@@ -54,8 +53,6 @@ OPEN_GATES: Final = frozenset(
     {"SchedulingGates", "DefaultPreemption", "DynamicResources", "GangScheduling"}
 )
 """PreEnqueue plugins that admit every pod without gates, claims, a group and victims."""
-WATCHES: Final = len(FOLLOWED) + sum(not has_own_dice(each[0]) for each in OPTIONAL)
-"""How many resources the whole scheduler watches."""
 
 
 class DirectServer(SimulatedServer):
@@ -72,6 +69,10 @@ class DirectServer(SimulatedServer):
         table[key] = found
         self.believe(Change("added" if old is None else "updated", old, found))
         return found
+
+    def listed(self) -> list[KubeObject]:
+        """Every object, in the order of lists: it is the order of the rows of nodes, too."""
+        return [table[key] for table in self._tables.values() for key in sorted(table)]
 
     def keep(self, pod: Pod) -> None:
         """Replace a pod by a version that the scheduler knows already: nothing is published."""
@@ -124,7 +125,7 @@ class DirectEngine:
         self._server = server
         self._profile = profile
         self._clock = clock
-        self._rng = rng
+        self._seed = rng.getrandbits(64)
         self._attempted = attempted
         self._failed = failed
         self._cache = Cache(TemplateClasses)
@@ -138,17 +139,17 @@ class DirectEngine:
         )
         self._apply = handlers.apply
         self._count = 0
-        self._quick = QuickAttempts(profile, self._cache, rng, self._begin)
+        self._quick = QuickAttempts(profile, self._cache, self._begin)
         self._is_busy = False
         self._woken = asyncio.Event()
         self._alarm: VirtualCall | None = None
         self._alarm_due = 0.0
-        server.believe = self._believe
 
     async def run(self) -> None:
-        """Attempt pods for ever."""
-        for _ in range(WATCHES):
-            self._rng.random()  # as the whole scheduler draws when it begins to watch
+        """Attempt pods for ever; objects that are there already come first, as in a list."""
+        self._server.believe = self._believe
+        for found in self._server.listed():
+            self._believe(Change("added", None, found))
         while True:
             self._attempt_all()
             self._woken.clear()
@@ -213,7 +214,7 @@ class DirectEngine:
         if totals is None:
             self._attempt_in_full(queued, now)
             return
-        node = self._quick.choose(totals)
+        node = self._quick.choose(totals, lambda: self._tie_key(queued))
         if node is None:
             self._queue.put_back(queued, totals.refused_by, totals.pending, False, now)
             return
@@ -225,11 +226,15 @@ class DirectEngine:
             self._queue.move(ASSIGNED_POD_ADD, None, bound, now)
         self._run_pod(bound)
 
-    def _begin(self, info: PodInfo) -> Cycle:
+    def _tie_key(self, queued: QueuedPod) -> int:
+        return tie_key(self._seed, queued.info.uid, queued.attempts)
+
+    def _begin(self, info: PodInfo, number: int = 1) -> Cycle:
         return Cycle(
             self._cache,
             info,
-            random=self._rng,
+            seed=self._seed,
+            number=number,
             now=self._clock.now(),
             attempt=f"{self._count:x}",
             shared=self._profile.shared,
@@ -237,7 +242,7 @@ class DirectEngine:
         )
 
     def _attempt_in_full(self, queued: QueuedPod, now: float) -> None:
-        cycle = self._begin(queued.info)
+        cycle = self._begin(queued.info, queued.attempts)
         try:
             outcome = attempt.run(self._profile, cycle)
             placed: Placement | Rejection | Unschedulable = (

@@ -12,6 +12,7 @@ from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.podgroup import PodGroup, PodGroupSpec
 from moorage.clock import VirtualCall, VirtualClock
 from moorage.kpi.meter import Meter, PodFacts
+from moorage.memory.object_registry import uid_of
 from moorage.simulate.pod_template import PodTemplate, member_labels
 from moorage.simulate.scenario import Arrival, PodRules
 from moorage.simulate.simulated_server import SimulatedServer
@@ -264,13 +265,12 @@ class PodLifecycle:
     def _create(self, job: _Job, node: str = "") -> None:
         arrival = job.arrival
         template = arrival.template
-        again = f"-{job.incarnation}" if job.incarnation else ""
         self._pending[job.key] = job
         spec = self._known(template)[1]
         metadata = ObjectMeta(
             name=arrival.name,
             namespace=template.namespace,
-            uid=f"{job.key}{again}",
+            uid=uid_of(PODS.plural, template.namespace, arrival.name, job.incarnation),
             labels=member_labels(template.labels, arrival.group),
             annotations=template.annotations,
             creation_timestamp=datetime.fromtimestamp(self._clock.now(), UTC),

@@ -1,6 +1,7 @@
 """One run of a scenario in virtual time, from the first arrival to the last completion."""
 
 import asyncio
+import random
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Final
@@ -16,7 +17,6 @@ from moorage.cycle.profile import Profile
 from moorage.kpi import summary
 from moorage.kpi.meter import Meter, Moment
 from moorage.scheduler.attempt import Tap, TapOf
-from moorage.scheduler.noted_dice import NotedDice
 from moorage.scheduler.scheduler import Scheduler
 from moorage.simulate.attempt_count import AttemptCount
 from moorage.simulate.autoscaler import Autoscaler
@@ -144,7 +144,7 @@ class _Run:
         if scenario.scaling is not None:
             self._scaler = Autoscaler(scenario.scaling, self._nodes, self._pods, clock)
             self._pods.pod_waits = self._scaler.wake
-        rng = NotedDice(seed)
+        rng = random.Random(seed)
         self.schedulers: list[Scheduler | DirectEngine]
         if isinstance(self._server, DirectServer):
             backoff = backoff_of(loaded.configuration)
@@ -163,7 +163,9 @@ class _Run:
         guard = loaded.moorage.plugin_guard
         return build_profiles(loaded.configuration, candidate.plugins(), guard)
 
-    def _scheduler(self, candidate: Candidate, rng: NotedDice, tap: Tap | None = None) -> Scheduler:
+    def _scheduler(
+        self, candidate: Candidate, rng: random.Random, tap: Tap | None = None
+    ) -> Scheduler:
         backoff = backoff_of(candidate.load().configuration)
         return assemble(
             self._server,
@@ -175,6 +177,7 @@ class _Run:
             recorder=SilentRecorder(self._server, self._clock, instance="simulation"),
             tap=tap,
             sparing=not self._observers and tap is None,
+            postponing=False,
         )
 
     async def play(self) -> RunResult:

@@ -1,6 +1,5 @@
 """A small cluster, and attempts to schedule pods on it."""
 
-import random
 from collections.abc import Iterable
 from functools import cache
 
@@ -51,7 +50,7 @@ class Cluster:
         self.profile.handles = give_handles(
             self.profile.plugins, self.cache, self.profile.shared, lambda: self.now
         )
-        self.random = random.Random(seed)
+        self.seed = seed
         for obj in objects:
             self.add(obj)
 
@@ -102,7 +101,7 @@ class Cluster:
         return Cycle(
             self.cache,
             self.cache.info(built),
-            random=self.random,
+            seed=self.seed,
             now=self.now,
             shared=self.profile.shared,
         )

@@ -45,7 +45,7 @@ def outcome_of(what: str) -> Window:
         elif what == "reject":
             Kubelet(cluster).reject("web", "p")
         elif what == "look":
-            asked = World(scheduler.cache, profiles, rng, clock.now())
+            asked = World(scheduler.cache, profiles, clock.now())
             assert asked.fits(pod("another", "web").requesting(cpu="1").build())
         await clock.sleep(5.0)
         running.cancel()

@@ -52,7 +52,7 @@ class World:
             return Cycle(
                 self.quick.cache,
                 info,
-                random=random.Random(dice),
+                seed=dice,
                 now=0.0,
                 shared=self.profile.shared,
                 timer=timer,

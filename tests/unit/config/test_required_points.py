@@ -1,6 +1,5 @@
 """Disabling what a plugin's Score or Filter needs: left out, or failing as in kube-scheduler."""
 
-import random
 from typing import Any
 
 import pytest
@@ -102,7 +101,7 @@ def test_evaluate_answers_as_kube_scheduler_does() -> None:
     }
 
     with pytest.raises(Exception, match="its PreScore is disabled"):
-        evaluate(case, built_in_plugins.built_in(), random.Random(0))
+        evaluate(case, built_in_plugins.built_in())
 
 
 def load_raw(given: str) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
 ) -> None:
     cluster = _cluster(seed, *plugins, ports=ports)
     incoming = cluster.cache.info(_pod("incoming", random.Random(seed), ports))
-    cycle = Cycle(cluster.cache, incoming, random=cluster.random, shared=cluster.profile.shared)
+    cycle = Cycle(cluster.cache, incoming, shared=cluster.profile.shared)
 
     found = filtering.run(cluster.profile, cycle)
     diagnosis = filtering.diagnose(cluster.profile, cycle, found)
@@ -66,7 +66,7 @@ def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
 def test_no_promised_row_costs_a_trial(ports: bool) -> None:
     cluster = _cluster(1, ports=ports)
     incoming = cluster.cache.info(_pod("incoming", random.Random(1), ports))
-    cycle = Cycle(cluster.cache, incoming, random=cluster.random, shared=cluster.profile.shared)
+    cycle = Cycle(cluster.cache, incoming, shared=cluster.profile.shared)
     before = cluster.cache.table.pod_log.version
 
     found = filtering.run(cluster.profile, cycle)
@@ -80,7 +80,7 @@ def test_what_was_promised_is_counted_anew_when_pods_are_nominated_or_placed() -
     cluster = Cluster(node("a"))
     cache = cluster.cache
     other = cache.info(pod("other").requesting(cpu="1").prioritised(5).build())
-    cycle = Cycle(cache, cache.info(pod("web").build()), random=random.Random(0))
+    cycle = Cycle(cache, cache.info(pod("web").build()))
 
     assert promised_rows.promised(cycle) is None
     cache.nominations.put(other, "a")

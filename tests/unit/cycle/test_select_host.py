@@ -1,7 +1,5 @@
 """The best node: the same one with compiled passes and without, and each tie equally likely."""
 
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,7 +9,9 @@ from moorage import kernels
 from moorage.cache.column_cache import Column
 from moorage.cache.node_view import Nodes
 from moorage.cycle.scoring import Scoring, best_positions, select_host
-from moorage.testing import Cluster, node
+from moorage.framework.cycle import Cycle
+from moorage.framework.draws import NODE
+from moorage.testing import Cluster, node, pod
 
 ROWS = 7
 
@@ -33,6 +33,11 @@ def scored(
     return made
 
 
+def cycle_of(tie_key: int) -> Cycle:
+    cache = Cluster().cache
+    return Cycle(cache, cache.info(pod("web").build()), tie_key=tie_key)
+
+
 @given(
     st.none() | st.lists(st.integers(0, ROWS - 1), min_size=1, unique=True).map(sorted),
     st.lists(st.tuples(scores, st.integers(1, 3)), max_size=3),
@@ -47,9 +52,10 @@ def test_the_compiled_choice_is_the_plain_one(
 ) -> None:
     plain = scored(rows, columns, own)
     tied = best_positions(plain)
-    expected = int(tied[random.Random(seed).randrange(len(tied))]) if len(tied) > 1 else tied[0]
+    cycle = cycle_of(seed)
+    expected = int(tied[cycle.draw(NODE, len(tied))])
 
-    picked, total = select_host(scored(rows, columns, own), random.Random(seed))
+    picked, total = select_host(scored(rows, columns, own), cycle)
 
     assert (picked, total) == (expected, plain.total(picked))
 
@@ -60,10 +66,10 @@ def test_every_one_of_the_best_is_chosen_at_times(
 ) -> None:
     if not compiled:
         monkeypatch.setattr(kernels, "built", {})
-    rng = random.Random(1)
 
     chosen = {
-        select_host(scored(None, [([1, 3, 0, 3, 3, 0, 1], 1)], None), rng)[0] for _ in range(60)
+        select_host(scored(None, [([1, 3, 0, 3, 3, 0, 1], 1)], None), cycle_of(key))[0]
+        for key in range(60)
     }
 
     assert chosen == {1, 3, 4}

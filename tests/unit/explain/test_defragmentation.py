@@ -1,7 +1,5 @@
 """A few pods whose move lets GPUs be used that nobody can use as they are."""
 
-import random
-
 import msgspec
 import pytest
 
@@ -55,7 +53,7 @@ def scattered(kind: str = "ReplicaSet", labels: dict[str, str] | None = None) ->
 
 
 def proposed(cluster: Cluster, most: int = 10, *waiting: PodBuilder) -> Defragmentation:
-    world = World(cluster.cache, {"default-scheduler": cluster.profile}, random.Random(0))
+    world = World(cluster.cache, {"default-scheduler": cluster.profile})
     return defragment(world, [one.build() for one in waiting], most)
 
 

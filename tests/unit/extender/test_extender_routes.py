@@ -50,7 +50,7 @@ def answering(cache: Cache, *plugins: Plugin, **more: Any) -> VerbHandler:
         for point in points_of(type(plugin))
     }
     profile = Profile(ResolvedProfile("x", None, points, {}), named)
-    return VerbHandler(profile, cache, follows=True, rng=random.Random(1), now=time.time, **more)
+    return VerbHandler(profile, cache, follows=True, now=time.time, **more)
 
 
 def ask(story: Callable[[Client], Awaitable[None]], **more: Any) -> None:

@@ -1,6 +1,5 @@
 """What plugins say to what a stock kube-scheduler asks."""
 
-import random
 from typing import Any
 
 import msgspec
@@ -86,7 +85,6 @@ class Told:
             profile,
             self.cache,
             follows=self.follows,
-            rng=random.Random(1),
             now=lambda: self.now,
         )
 

@@ -1,6 +1,5 @@
 """InterPodAffinity: what it decides, case by case."""
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -86,7 +85,7 @@ def namespace(name: str, **labels: str) -> Namespace:
 
 
 def cycle_of(cache: Cache, new: Pod) -> Cycle:
-    return Cycle(cache, cache.info(new), random=random.Random(0))
+    return Cycle(cache, cache.info(new))
 
 
 def refused(cache: Cache, new: Pod, plugin: InterPodAffinity | None = None) -> dict[str, Rejection]:
@@ -283,7 +282,7 @@ def test_namespaces_are_looked_up_when_they_change() -> None:
 
     def refusals() -> int:
         new = pod("new", affinity=away(chosen))
-        cycle = Cycle(cache, cache.info(new), random=random.Random(0), shared=shared)
+        cycle = Cycle(cache, cache.info(new), shared=shared)
         plugin.pre_filter(cycle, new)
         return len(judged(plugin, cycle))
 

@@ -1,6 +1,5 @@
 """InterPodAffinity over columns equals the rule written as a loop over nodes and pods."""
 
-import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -270,7 +269,7 @@ Shared = dict[str, Any]
 def verdicts(
     plugin: InterPodAffinity, cache: Cache, pod: Pod, shared: Shared
 ) -> dict[str, str | None]:
-    cycle = Cycle(cache, cache.info(pod), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(pod), shared=shared)
     rows = cache.table.row_of
     answer = plugin.pre_filter(cycle, pod)
     assert not isinstance(answer, Rejection)
@@ -289,7 +288,7 @@ def verdicts(
 def scores(
     plugin: InterPodAffinity, cache: Cache, pod: Pod, feasible: list[str], shared: Shared
 ) -> dict[str, int]:
-    cycle = Cycle(cache, cache.info(pod), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(pod), shared=shared)
     view = Nodes.some(cache.table, [cache.table.row_of[name] for name in feasible])
     if plugin.pre_score(cycle, pod, view) is SKIP:
         return dict.fromkeys(feasible, 0)

@@ -1,6 +1,5 @@
 """PodTopologySpread: what it decides, case by case."""
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,7 +54,7 @@ def cluster(*objects: Node | Pod) -> Cache:
 
 
 def cycle_of(cache: Cache, new: Pod, shared: dict[str, Any] | None = None) -> Cycle:
-    return Cycle(cache, cache.info(new), random=random.Random(0), shared=shared)
+    return Cycle(cache, cache.info(new), shared=shared)
 
 
 def refused(cache: Cache, new: Pod, plugin: PodTopologySpread | None = None) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """PodTopologySpread over columns equals the rule written as a loop over nodes and pods."""
 
 import math
-import random
 from collections import Counter
 from typing import Any
 
@@ -268,7 +267,7 @@ Shared = dict[str, Any]
 def verdicts(
     plugin: PodTopologySpread, cache: Cache, pod: Pod, shared: Shared
 ) -> dict[str, str | None]:
-    cycle = Cycle(cache, cache.info(pod), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(pod), shared=shared)
     rows = cache.table.row_of
     if plugin.pre_filter(cycle, pod) is SKIP:
         return dict.fromkeys(rows)
@@ -285,7 +284,7 @@ def verdicts(
 def scores(
     plugin: PodTopologySpread, cache: Cache, pod: Pod, feasible: list[str], shared: Shared
 ) -> dict[str, int] | None:
-    cycle = Cycle(cache, cache.info(pod), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(pod), shared=shared)
     view = Nodes.some(cache.table, [cache.table.row_of[name] for name in feasible])
     if plugin.pre_score(cycle, pod, view) is SKIP:
         return None

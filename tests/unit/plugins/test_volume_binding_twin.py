@@ -1,6 +1,5 @@
 """The search over all nodes at once finds what a loop over nodes, claims and volumes finds."""
 
-import random
 from typing import Any, NamedTuple
 
 from hypothesis import given
@@ -191,7 +190,7 @@ def test_every_node_is_judged_as_the_loop_judges_it(world: World) -> None:
     ]
     cache = build(world)
     incoming = cache.info(pod("web").with_spec(volumes=volumes).build())
-    cycle = Cycle(cache, incoming, random=random.Random(0))
+    cycle = Cycle(cache, incoming)
     VolumeBinding().pre_filter(cycle, cycle.pod)
     search = cycle.state["VolumeBinding"].search
 

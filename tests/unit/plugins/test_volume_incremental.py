@@ -1,6 +1,5 @@
 """What volume rules keep between attempts says the same as what they work out afresh."""
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -130,7 +129,7 @@ changes = st.one_of(
 
 
 def verdicts(cache: Cache, rule: Any, wanted: Any, shared: dict[str, Any]) -> Any:
-    cycle = Cycle(cache, cache.info(wanted), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(wanted), shared=shared)
     answer = rule.pre_filter(cycle, cycle.pod)
     if answer is SKIP or isinstance(answer, Rejection):
         return answer

@@ -113,7 +113,6 @@ class World:
         cycle = Cycle(
             self.cache,
             self.cache.info(built),
-            random=self.random,
             now=self.now,
             shared=self.profile.shared,
         )

@@ -274,7 +274,7 @@ def test_the_device_is_written_before_the_pod_is_bound() -> None:
     cluster = world(GPUPacking(), box("a", 2))
     info = cluster.cache.info(share(470).build())
     client: Any = Patches()
-    cycle = Cycle(cluster.cache, info, random=random.Random(0), client=client, now=5.0)
+    cycle = Cycle(cluster.cache, info, client=client, now=5.0)
     plugin, there = plugin_of(cluster), cluster.cache.table.node(0)
     plugin.pre_filter(cycle, info.pod)
     cluster.cache.assume(info, "a")
@@ -290,7 +290,7 @@ def test_what_means_nothing_is_refused_with_its_name() -> None:
     cluster = world(GPUPacking(), box("a"))
     for said in ({"gpu-fraction": "much"}, {MILLI: "1500"}, {MILLI: "some"}):
         info = cluster.cache.info(pod("p").annotated(said).build())
-        cycle = Cycle(cluster.cache, info, random=random.Random(0))
+        cycle = Cycle(cluster.cache, info)
         answer = plugin_of(cluster).pre_filter(cycle, info.pod)
         assert answer is not None
         assert next(iter(said)) in answer.message

@@ -29,7 +29,7 @@ def test_pods_go_where_they_are_worth_most() -> None:
         cpu, milli, count = chance.choice(SHAPES)
         asked = pod(f"p{step}").requesting(cpu=str(cpu), memory="1Gi")
         info = cluster.cache.info(asked.annotated({MILLI: str(milli), COUNT: str(count)}).build())
-        cycle = Cycle(cluster.cache, info, random=chance, shared={})
+        cycle = Cycle(cluster.cache, info, shared={})
         answer = attempt.run(cluster.profile, cycle, keep_scores=True)
         packed = gpu_packing.packed_gpus(table)
         wanted, demand = packed.typical.asked(gpu_request(info)), packed.typical.demand

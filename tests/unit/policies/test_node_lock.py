@@ -1,7 +1,6 @@
 """Where a device plugin must find out whose GPUs it gives, pods start one after the other."""
 
 import asyncio
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -59,7 +58,7 @@ def started(cluster: Cluster, server: Server, asked: PodBuilder, now: float = NO
     """What PreBind says of a pod that is assumed on the node."""
     info = cluster.cache.info(asked.build())
     client: Any = server
-    cycle = Cycle(cluster.cache, info, random=random.Random(0), client=client, now=now)
+    cycle = Cycle(cluster.cache, info, client=client, now=now)
     plugin, there = plugin_of(cluster), cluster.cache.table.node(0)
     plugin.pre_filter(cycle, info.pod)
     cluster.cache.assume(info, "a")

@@ -1,6 +1,5 @@
 """Nodes, pods and budgets in a cache, and what DefaultPreemption says to one attempt."""
 
-import random
 from typing import Any
 
 from moorage.api.cluster_objects import PodDisruptionBudget
@@ -119,7 +118,7 @@ def cluster(*things: Node | Pod | PodDisruptionBudget) -> Cache:
 
 
 def tried(chosen: Profile, cache: Cache, incoming: Pod) -> Unschedulable:
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=chosen.shared)
+    cycle = Cycle(cache, cache.info(incoming), shared=chosen.shared)
     answer = attempt.run(chosen, cycle)
     assert isinstance(answer, Unschedulable)
     return answer

@@ -1,6 +1,5 @@
 """What is worked out for many rows at once is what a trial of each row finds."""
 
-import random
 from collections.abc import Callable
 from typing import Any
 
@@ -125,7 +124,7 @@ def search(
     vector: bool = True,
     filters: tuple[Filter, ...] = FILTERS,
 ) -> Search:
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(incoming), shared=shared)
     asking = Asking(cycle, filters)
     cycle.refuses = asking if vector else OneByOne(asking)
     diagnosis = Diagnosis(cache.table)
@@ -142,7 +141,7 @@ def search(
 
 def search_everywhere(cache: Cache, incoming: Pod, shared: dict[str, Any] | None = None) -> Search:
     """As after a PreFilter plugin that refused the pod on every node, before any was asked."""
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(incoming), shared=shared)
     cycle.refuses = Asking(cycle, FILTERS)
     diagnosis = Diagnosis(cache.table)
     diagnosis.pre_filter = unschedulable("not today")
@@ -353,7 +352,7 @@ def test_only_pods_that_the_incoming_one_yields_to_are_promised_room() -> None:
     for other in (incoming, pod("lower", "", 4), pod("equal", "", 5), pod("arrived", "", 9)):
         cache.nominations.put(cache.info(other), "n0")
     cache.nominations.put(cache.info(pod("lost", "", 9)), "no such node")
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0))
+    cycle = Cycle(cache, cache.info(incoming))
     promised = promised_rows.promised(cycle)
 
     assert promised is not None
@@ -409,7 +408,7 @@ def test_which_rules_need_no_trial(
     filters: tuple[Filter, ...], leading: int, later: int, others: int
 ) -> None:
     cache = Cache()
-    cycle = Cycle(cache, cache.info(pod("incoming")), random=random.Random(0))
+    cycle = Cycle(cache, cache.info(pod("incoming")))
     cycle.refuses = Asking(cycle, filters)
     rules = imagined_rows.rules(cycle)
 
@@ -438,7 +437,7 @@ def test_rows_where_other_rules_need_no_trial_are_worked_out(
     cache: Cache, incoming: Pod, promises: bool
 ) -> None:
     filters = (NodeUnschedulable(), Crowded(promises), TaintToleration(), NodeResourcesFit())
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0))
+    cycle = Cycle(cache, cache.info(incoming))
     asking = cycle.refuses = Asking(cycle, filters)
     diagnosis = Diagnosis(cache.table)
     diagnosis.pre_filter = unschedulable("not today")

@@ -1,6 +1,5 @@
 """Pods of a group that is disrupted as a whole leave, come back and count together."""
 
-import random
 from typing import Any
 
 from hypothesis import given
@@ -56,7 +55,7 @@ def search_with_units(
 ) -> tuple[Search, int]:
     """What is found, and how often rules were asked about a single row."""
     shared: dict[str, Any] = {UNITS: unit_of}
-    cycle = Cycle(cache, cache.info(incoming), random=random.Random(0), shared=shared)
+    cycle = Cycle(cache, cache.info(incoming), shared=shared)
     asking = Asking(cycle, FILTERS)
     cycle.refuses = asking if vector else OneByOne(asking)
     diagnosis = Diagnosis(cache.table)

@@ -1,6 +1,5 @@
 """What extenders answered and feeds measured decides a replay, whatever they would say now."""
 
-import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -156,11 +155,11 @@ def recorded(folder: Path, prepare: Callable[[Cycle, int], None], text: str = ""
     profile.handles = give_handles(profile.plugins, recorder.cache, profile.shared)
     for node in workload_kinds.nodes("basic", 9):
         recorder.cache.put_node(node)
-    rng, chosen = random.Random(1), list[str]()
+    chosen = list[str]()
     for number in range(20):
         info = recorder.cache.info(workload_kinds.pod("basic", number))
         now, shared = 1000.0 + number, profile.shared
-        cycle = Cycle(recorder.cache, info, random=rng, now=now, attempt=f"{now}", shared=shared)
+        cycle = Cycle(recorder.cache, info, now=now, attempt=f"{now}", shared=shared)
         prepare(cycle, number)
         chosen.append(decided(recorder, profile, cycle))
         if chosen[-1]:

@@ -62,6 +62,7 @@ def test_without_names_every_decision_is_the_same(mixed: Recorded, tmp_path: Pat
 
     before, after = attempts(mixed.folder), attempts(tmp_path / "anonymous")
     assert [shape(each.outcome) for each in before] == [shape(each.outcome) for each in after]
+    assert [each.tie_key for each in before] == [each.tie_key for each in after]
     nodes = {
         (one.outcome.node, other.outcome.node)
         for one, other in zip(before, after, strict=True)

@@ -11,10 +11,9 @@ from moorage.api.meta import ObjectMeta
 from moorage.bench import workload_kinds
 from moorage.recording.entries import Noted, ObjectPut, PodPut
 from moorage.recording.journal import Journal
-from moorage.recording.play import Player
 from moorage.recording.recorder import Recorder
 from moorage.recording.segments import Recording, SegmentWriter, segments_in
-from tests.unit.recording.mixed_cluster import node, pod, record
+from tests.unit.recording.mixed_cluster import record
 
 
 def test_what_changes_after_it_was_told_is_written_as_it_was(tmp_path: Path) -> None:
@@ -42,19 +41,6 @@ def test_a_bound_pod_takes_less_than_a_kilobyte(tmp_path: Path, kind: str) -> No
 
 def raw(kind: str, given: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": kind, **given}
-
-
-def test_format_1_is_read_as_before(tmp_path: Path) -> None:
-    record(tmp_path / "made", [node(1), *(pod(f"web-{each}") for each in range(5))])
-    (file,) = segments_in(tmp_path / "made")
-    content = file.read_bytes()
-    assert content.startswith(b"moorage recording 2\n")
-    file.write_bytes(content.replace(b"moorage recording 2\n", b"moorage recording 1\n", 1))
-
-    played = Player(tmp_path / "made").play()
-
-    assert played.divergence is None
-    assert played.attempts == 5
 
 
 def test_config_maps_are_never_told() -> None:

@@ -99,6 +99,7 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
     [
         pytest.param(b"something else\n", "not a recording", id="another file"),
         pytest.param(b"moorage recording 999\n", "newer", id="a later format"),
+        pytest.param(b"moorage recording 2\n", "older", id="an earlier format"),
     ],
 )
 def test_what_cannot_be_read_is_refused(tmp_path: Path, content: bytes, said: str) -> None:

@@ -21,7 +21,8 @@ from moorage.devices.allocation import as_status
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import Errand, ErrandKind
-from moorage.framework.cycle import Client, Cycle, Random
+from moorage.framework.cycle import Client, Cycle
+from moorage.framework.draws import Random
 from moorage.framework.verdicts import PluginError
 from moorage.plugins.dynamic_resources.claim_state import ClaimState
 from moorage.plugins.dynamic_resources.extended_resources import IN_MEMORY_NAME, RequestMapping
@@ -40,7 +41,7 @@ class ClaimWriteError(Exception):
 
 def new_uid(random: Random) -> str:
     """A version 4 UUID."""
-    bits = random.randrange(1 << 128)
+    bits = random.getrandbits(128)
     bits = bits & ~(0xF000 << 64) & ~(0xC000 << 48) | 0x4000 << 64 | 0x8000 << 48
     text = f"{bits:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"

@@ -313,7 +313,7 @@ class DynamicResources(
             if claim is state.extended:
                 claim = with_requests(claim, asked.spec.devices.requests)
             allocation = allocation_result(
-                claim, found, node.name, lambda: claim_writer.new_uid(cycle.random)
+                claim, found, node.name, lambda: claim_writer.new_uid(cycle.random_of(NAME))
             )
             state.allocations[position] = allocation
             state.booked[position] = claim
