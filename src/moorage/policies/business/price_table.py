@@ -11,7 +11,6 @@ A file with a price column per purchase option works too: `usd_per_hour_ondemand
 `usd_per_hour_spot`, `usd_per_hour_reserved`. The most specific line that matches an instance wins.
 """
 
-import csv
 import io
 import math
 from collections.abc import Iterable, Iterator
@@ -92,6 +91,8 @@ def price_table(shared: dict[str, Any]) -> PriceTable:
 
 def parse_prices(text: str, place: str = "prices") -> PriceTable:
     """Read a table; raises a PriceTableError that names the line."""
+    import csv  # few read prices
+
     rows = csv.DictReader(io.StringIO(text), skipinitialspace=True)
     columns = [name.strip() for name in rows.fieldnames or ()]
     if "instance_type" not in columns or not {_PRICE, *_PRICES} & {*columns}:
