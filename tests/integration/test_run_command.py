@@ -65,6 +65,33 @@ def test_what_is_being_bound_is_finished_before_it_ends(
     assert len(events(plane, "Scheduled")) == len(placed(plane))
 
 
+def test_a_pod_that_cannot_be_read_stops_nobody_else(plane: ControlPlane, tmp_path: Path) -> None:
+    """The API server stores more digits than Python reads; such a pod is left out, and said."""
+    plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "evil"}})
+    long = "9" * 4_400
+    plane.create(
+        node("n1"),
+        pod("theirs", namespace="evil", scheduler="another", memory=long),
+        pod("ours", namespace="evil", memory=long),
+        pod("victim"),
+    )
+    assert len(_memory_of(plane, "evil", "theirs")) == 4_400
+
+    with replica(tmp_path, "one", plane.kubeconfig) as one:
+        wait_for(lambda: placed(plane) == {"victim": "n1"}, f"not bound; see {one.log}")
+        plane.create(pod("later", namespace="evil", memory=long), pod("second"))
+        wait_for(lambda: "second" in placed(plane), f"not bound; see {one.log}")
+
+        assert one.said.count("an object of pods is left out: Pod evil/theirs") == 1
+        assert one.said.count("an object of pods is left out: Pod evil/later") == 1
+    assert placed(plane) == {"victim": "n1", "second": "n1"}
+
+
+def _memory_of(plane: ControlPlane, namespace: str, name: str) -> str:
+    found = plane.request("GET", f"/api/v1/namespaces/{namespace}/pods/{name}")
+    return str(found["spec"]["containers"][0]["resources"]["requests"]["memory"])
+
+
 def test_on_sigusr2_it_tells_what_it_believes(plane: ControlPlane, tmp_path: Path) -> None:
     plane.create(node("n1"), pod("web"), pod("big", cpu="100"))
     with replica(tmp_path, "one", plane.kubeconfig) as one:

@@ -23,7 +23,7 @@ LT: Final = "Lt"
 
 _SETS: Final = (IN, NOT_IN)
 _COMPARISONS: Final = (GT, LT)
-_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INTEGER: Final = re.compile(r"([+-]?)0*([0-9]{1,19})")
 
 
 class SelectorError(ObjectError):
@@ -97,9 +97,10 @@ def all_match(requirements: Iterable[Requirement], labels: Mapping[str, str]) ->
 
 def parse_int64(text: str) -> int | None:
     """Read a decimal int64, or return None, as Go's ParseInt fails."""
-    if _INTEGER.fullmatch(text) is None:
+    match = _INTEGER.fullmatch(text)
+    if match is None:
         return None
-    number = int(text)
+    number = int("".join(match.groups()))
     return number if int64.fits(number) else None
 
 

@@ -24,6 +24,10 @@ _TEXT: Final = re.compile(r"([+-]?)(0*([0-9]*)(?:\.([0-9]*))?)([eEinumkKMGTP]*[+
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 
 
+MOST_CHARACTERS: Final = 1000
+"""A longer text is no quantity here. Kubernetes has no limit; Python reads 4,300 digits at most."""
+
+
 class QuantityError(ValueError):
     """A text that is not a quantity."""
 
@@ -41,6 +45,11 @@ class QuantityParts(NamedTuple):
 
 def split_quantity(text: str) -> QuantityParts:
     """Split a quantity into its parts, or raise QuantityError."""
+    if len(text) > MOST_CHARACTERS:
+        raise QuantityError(
+            f"{text[:20]!r}... is not a quantity: it has {len(text):,} characters, "
+            f"and at most {MOST_CHARACTERS:,} are read"
+        )
     match = _TEXT.fullmatch(text.strip())
     if match is None or not match.group():
         raise QuantityError(f"{text!r} is not a quantity: write a number such as 500m, 2 or 1.5Gi")

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import yaml
+from yaml.constructor import ConstructorError
 
 from moorage.config.field_errors import ConfigError, Path, Problem, SourceMap
 from moorage.config.plain_blocks import BlockReader
@@ -32,6 +33,7 @@ _DEEPEST: Final = 200
 _ABYSS: Final = 1000
 _BRACKET: Final = re.compile(r"[\[\]{}]")
 _DASHES: Final = re.compile(rf"(?:[-?] +){{{_ABYSS}}}")
+ENDLESS: Final = "anchors and aliases make it endless"
 TOO_DEEP: Final = f"nested more than {_DEEPEST} levels deep: flatten it"
 
 
@@ -55,6 +57,51 @@ class _Refusal(Exception):
 
 class _Loader(_Base):
     """A safe loader with the scalars that Kubernetes knows."""
+
+    merged = 0
+    """How many keys came from merges; merges of merges must not multiply."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put the keys that a mapping merges (`<<`) before its own; a later one wins."""
+        merges = [value for key, value in node.value if key.tag == _MERGE]
+        if not merges:
+            return
+        own = [(key, value) for key, value in node.value if key.tag != _MERGE]
+        pairs: dict[Any, Any] = {}
+        node.value = own  # what a mapping offers that merges itself
+        for merge in merges:
+            for source in self._sources(merge):
+                self.flatten_mapping(source)
+                self.merged += len(source.value)
+                if self.merged > _MOST_REPEATS:
+                    raise ConstructorError(None, None, ENDLESS, source.start_mark)
+                pairs |= ((_identity(key), (key, value)) for key, value in source.value)
+        pairs |= ((_identity(key), (key, value)) for key, value in own)
+        node.value = list(pairs.values())
+
+    def _sources(self, merge: yaml.Node) -> list[yaml.MappingNode]:
+        """The mappings that a merge names, the one that wins last."""
+        named = merge.value[::-1] if isinstance(merge, yaml.SequenceNode) else [merge]
+        sources = [source for source in named if isinstance(source, yaml.MappingNode)]
+        if len(sources) < len(named):
+            message = "<< must name a mapping or a list of mappings"
+            raise ConstructorError(None, None, message, merge.start_mark)
+        return sources
+
+
+def _is_huge(value: Any) -> bool:
+    return isinstance(value, int) and value.bit_length() > _MOST_BITS
+
+
+def _identity(key: yaml.Node) -> Any:
+    return key.value if isinstance(key, yaml.ScalarNode) else id(key)
+
+
+_MERGE: Final = "tag:yaml.org,2002:merge"
+_NULL: Final = "tag:yaml.org,2002:null"
+_MOST_BITS: Final = 1024
+"""Of a whole number: one that is longer than the largest float64 is none anywhere."""
+_SHOWN: Final = 40
 
 
 _KEPT: Final = {f"tag:yaml.org,2002:{name}" for name in ("bool", "null", "merge")}
@@ -139,6 +186,8 @@ def read_yaml(
         return [_Build(loader, after_line, lines).document(node) for node in _nodes(loader)]
     except _Refusal as error:
         raise ConfigError([Problem("", error.message, error.line, source, within)]) from None
+    except RecursionError:
+        raise ConfigError([Problem("", TOO_DEEP, 0, source, within)]) from None
     except UnicodeDecodeError as error:
         message = f"not UTF-8: {error.reason} at byte {error.start}"
         raise ConfigError([Problem("", message, 0, source, within)]) from None
@@ -190,7 +239,7 @@ class _Build:
         self._repeats += id(node) in self._seen
         self._seen.add(id(node))
         if any(node is above for above in self._above) or self._repeats > _MOST_REPEATS:
-            raise self._refusal(node, "anchors and aliases make it endless")
+            raise self._refusal(node, ENDLESS)
         if len(self._above) > _DEEPEST:
             raise self._refusal(node, TOO_DEEP)
         self._above.append(node)
@@ -218,7 +267,7 @@ class _Build:
     def _refuse_duplicates(self, node: yaml.MappingNode) -> None:
         seen: dict[str, int] = {}
         for key_node, _ in node.value:
-            if key_node.tag == "tag:yaml.org,2002:merge":
+            if key_node.tag == _MERGE:
                 continue
             key = self._key(key_node)
             if key in seen:
@@ -236,7 +285,14 @@ class _Build:
     def _scalar(self, node: yaml.Node, path: Path) -> Any:
         if isinstance(node, yaml.ScalarNode) and node.style == "|":
             self._literals.add(path)
-        value = self._loader.construct_object(node)
+        try:
+            value = self._loader.construct_object(node)
+        except ValueError:
+            value = None
+        if (value is None and node.tag != _NULL) or _is_huge(value):
+            kind = node.tag.rpartition(":")[2]
+            text = node.value if len(node.value) <= _SHOWN else f"{node.value[:_SHOWN]}..."
+            raise self._refusal(node, f"{text} cannot be read as {kind}")
         if isinstance(value, float) and not math.isfinite(value):
             if value != value or node.value.lstrip("+-")[0] == ".":
                 raise self._refusal(node, f"{node.value} is no number in JSON")

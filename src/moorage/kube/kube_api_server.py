@@ -55,6 +55,7 @@ class KubeApiServer:
         self._connection = Connection(selected, request_seconds=request_seconds, fence=fence)
         self._selectors = dict(selectors)
         self._sender = RequestSender(self._connection, qps, burst)
+        self._unreadable = response_decoder.UnreadableObjects(self.requests.left_out)
 
     @property
     def url(self) -> str:
@@ -84,7 +85,7 @@ class KubeApiServer:
         )
         await self._sender.turn(resource)
         return response_decoder.decode_page(
-            resource, await self._connection.fetch(resource.path() + query)
+            resource, await self._connection.fetch(resource.path() + query), self._unreadable
         )
 
     async def list_raw(
@@ -129,7 +130,9 @@ class KubeApiServer:
                 lines = (rest + chunk).split(b"\n")
                 rest = lines.pop()
                 for line in lines:
-                    event = response_decoder.decode_watch_event(resource, decode, line)
+                    event = response_decoder.decode_watch_event(
+                        resource, decode, line, self._unreadable
+                    )
                     if event is not None:
                         yield event
 

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -23,6 +23,34 @@ from moorage.watch.api_server import EventType, Page, WatchEvent
 _log = logging.getLogger(__name__)
 
 Decode = Callable[[msgspec.Raw], KubeObject]
+
+
+NOT_READ: Final = (
+    msgspec.MsgspecError, ValueError, ArithmeticError, LookupError, TypeError, RecursionError,
+)  # fmt: skip
+"""What decoding an object may raise; whoever writes objects must not be able to end a list."""
+_MOST_KEPT: Final = 10_000
+
+
+class UnreadableObjects:
+    """Reports the objects that cannot be read: each version of an object once, in log and count."""
+
+    def __init__(self, count: Callable[[str], None] = lambda plural: None) -> None:
+        self._count = count
+        self._reported: dict[tuple[str, str], str] = {}
+
+    def add(self, resource: Resource, raw: msgspec.Raw, error: Exception) -> None:
+        """Report an object that is left out: it must not hide the others."""
+        metadata = _metadata_of(raw)
+        place = resource.plural, metadata.key or str(error)
+        version = metadata.metadata.resource_version
+        if self._reported.pop(place, None) != version:
+            self._count(resource.plural)
+            said = error if isinstance(error, DecodeError) else f"{metadata.key}: {error}"
+            _log.error("an object of %s is left out: %s", resource.plural, said)
+        self._reported[place] = version
+        if len(self._reported) > _MOST_KEPT:
+            del self._reported[next(iter(self._reported))]
 
 
 class _ListMeta(msgspec.Struct, frozen=True, rename="camel"):
@@ -45,8 +73,10 @@ _decode_event = msgspec.json.Decoder(_Event).decode
 _decode_metadata = msgspec.json.Decoder(KubeObject).decode
 
 
-def decode_page(resource: Resource, body: bytes) -> Page:
-    """One page of a list."""
+def decode_page(
+    resource: Resource, body: bytes, unreadable: UnreadableObjects | None = None
+) -> Page:
+    """One page of a list, without the objects that cannot be read."""
     try:
         listed = _decode_list(body)
     except UNREADABLE as error:
@@ -54,12 +84,18 @@ def decode_page(resource: Resource, body: bytes) -> Page:
     if listed.items is msgspec.UNSET:
         raise ServerError(f"a list of {resource.plural} cannot be read: it has no items")
     decode = decoder_for(resource)
-    items = tuple(_each(resource, decode, listed.items or []))
+    left_out = unreadable or UnreadableObjects()
+    items = tuple(_each(resource, decode, listed.items or [], left_out))
     return Page(items, listed.metadata.resource_version, listed.metadata.continue_)
 
 
-def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> WatchEvent | None:
-    """One line of a watch; None if its object cannot be read."""
+def decode_watch_event(
+    resource: Resource, decode: Decode, line: bytes, unreadable: UnreadableObjects | None = None
+) -> WatchEvent | None:
+    """One line of a watch; None if its object cannot be read.
+
+    Of an object that is deleted, its metadata is enough: it may have been readable before.
+    """
     try:
         found = _decode_event(line)
     except UNREADABLE as error:
@@ -70,10 +106,19 @@ def decode_watch_event(resource: Resource, decode: Decode, line: bytes) -> Watch
         raise_watch_error(found.object)
     try:
         obj = decode(found.object)
-    except DecodeError as error:
-        _unreadable(resource, error)
-        return None
+    except NOT_READ as error:
+        (unreadable or UnreadableObjects()).add(resource, found.object, error)
+        obj = _metadata_of(found.object)
+        if found.type != "DELETED" or not obj.name:
+            return None
     return WatchEvent(found.type, obj, obj.metadata.resource_version)
+
+
+def _metadata_of(raw: msgspec.Raw) -> KubeObject:
+    try:
+        return _decode_metadata(raw)
+    except NOT_READ:
+        return KubeObject()
 
 
 def _version_of(resource: Resource, bookmark: msgspec.Raw) -> str:
@@ -106,14 +151,11 @@ def decoder_for(resource: Resource) -> Decode:
     return decode
 
 
-def _each(resource: Resource, decode: Decode, items: list[msgspec.Raw]) -> Iterator[KubeObject]:
+def _each(
+    resource: Resource, decode: Decode, items: list[msgspec.Raw], unreadable: UnreadableObjects
+) -> Iterator[KubeObject]:
     for raw in items:
         try:
             yield decode(raw)
-        except DecodeError as error:
-            _unreadable(resource, error)
-
-
-def _unreadable(resource: Resource, error: DecodeError) -> None:
-    """Log an object that cannot be read and leave it out: it must not hide the others."""
-    _log.error("an object of %s is left out: %s", resource.plural, error)
+        except NOT_READ as error:
+            unreadable.add(resource, raw, error)

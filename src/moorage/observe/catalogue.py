@@ -203,6 +203,12 @@ CLIENT_WAIT: Final = Metric(
     _CLIENT,
     "ALPHA",
 )
+UNREADABLE_OBJECTS: Final = Metric(
+    "moorage_unreadable_objects",
+    "counter",
+    "Versions of objects that were left out because they cannot be read; the log names each.",
+    ("resource",),
+)
 
 BUILD_INFO: Final = Metric(
     "moorage_build_info",

@@ -22,6 +22,7 @@ class ClientMetrics:
         self._requests: Counter[tuple[str, ...]] = Counter()
         self._durations = Tallies(catalogue.CLIENT_DURATION.buckets)
         self._waits = Tallies(catalogue.CLIENT_WAIT.buckets)
+        self._left_out: Counter[tuple[str, ...]] = Counter()
 
     def answered(self, method: str, status: int, seconds: float) -> None:
         """Count a request that has ended; a `status` of 0 means without an answer."""
@@ -31,6 +32,10 @@ class ClientMetrics:
     def waited(self, method: str, seconds: float) -> None:
         """Count how long a request has waited for the rate limit."""
         self._waits.of(self._host, method).observe(seconds)
+
+    def left_out(self, resource: str) -> None:
+        """Count a version of an object that cannot be read."""
+        self._left_out[(resource,)] += 1
 
     def durations(self) -> Tally:
         """How long requests took, all together."""
@@ -58,3 +63,4 @@ class ClientMetrics:
         yield counter(catalogue.CLIENT_REQUESTS, self._requests.items())
         yield histogram(catalogue.CLIENT_DURATION, self._durations.items())
         yield histogram(catalogue.CLIENT_WAIT, self._waits.items())
+        yield counter(catalogue.UNREADABLE_OBJECTS, self._left_out.items())

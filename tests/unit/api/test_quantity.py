@@ -142,6 +142,36 @@ def test_format(text: str, want: str) -> None:
     assert want == str(quantity.parse(text))
 
 
+LONG = "9" * 4_400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(LONG, id="digits"),
+        pytest.param(f"{LONG}Gi", id="digits with a suffix"),
+        pytest.param(f"0.{LONG}", id="a fraction"),
+        pytest.param(f"1e{'0' * 4_400}3", id="zeros in an exponent, which Go reads"),
+        pytest.param(f"{'0' * 4_400}1", id="zeros before a number, which Go reads"),
+        pytest.param("9" * 1_001, id="one more than is read"),
+    ],
+)
+def test_a_text_of_thousands_of_digits_is_no_quantity_and_is_not_repeated(text: str) -> None:
+    with pytest.raises(QuantityError, match="and at most 1,000 are read") as caught:
+        quantity.parse(text)
+
+    assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("suffix", ["", "Ei", "E", "e2147483647", "e-2147483648", "n", ".9"])
+def test_sums_of_what_is_read_can_be_written(suffix: str) -> None:
+    longest = quantity.parse("9" * (1_000 - len(suffix)) + suffix)
+    total = sum([longest] * 100, quantity.parse("1n"))
+
+    assert quantity.parse("1") < total + quantity.parse("1e2147483647")
+    assert str(total).strip("0123456789") in {"", "n", "m", "E", "Ei", "e"}
+
+
 def test_equal_amounts_are_equal_however_written() -> None:
     same = [quantity.parse(text) for text in ("1", "1000m", "1e0", "0.001k", "1.000000000")]
 

@@ -36,6 +36,16 @@ def one(text: str | bytes) -> Any:
             {"a": {"k": 1, "l": 2}, "b": {"k": 3, "l": 2}},
             id="a merged mapping gives way to its own keys",
         ),
+        pytest.param(
+            "a: &a {k: 1, l: 2}\nb: &b {k: 3}\nc: {<<: [*a, *b], m: 4}\nd: {<<: [*b, *a]}",
+            {
+                "a": {"k": 1, "l": 2},
+                "b": {"k": 3},
+                "c": {"k": 1, "l": 2, "m": 4},
+                "d": {"k": 3, "l": 2},
+            },
+            id="of several merged mappings the first wins",
+        ),
     ],
 )
 def test_values(text: str, value: Any) -> None:
@@ -59,6 +69,19 @@ def test_values(text: str, value: Any) -> None:
         pytest.param("a: .nan", "f.yaml:1: .nan is no number in JSON", id="not a number"),
         pytest.param(b"a: \xff", "f.yaml: not UTF-8: invalid start byte at byte 3", id="bytes"),
         pytest.param("a: \x00", "f.yaml: not YAML: ", id="a character YAML forbids"),
+        pytest.param(
+            "a: 1\nb: " + "9" * 5_000,
+            f"f.yaml:2: {'9' * 40}... cannot be read as int",
+            id="a number of 5,000 digits",
+        ),
+        pytest.param(
+            "a: 0x" + "f" * 5_000,
+            f"f.yaml:1: 0x{'f' * 38}... cannot be read as int",
+            id="a long hexadecimal number",
+        ),
+        pytest.param(
+            "a: {<<: 7}", "f.yaml:1: not YAML: << must name a mapping", id="a merge of no mapping"
+        ),
     ],
 )
 def test_refusals_name_the_line(text: str | bytes, message: str) -> None:
@@ -74,6 +97,23 @@ def test_aliases_that_multiply_are_refused() -> None:
 
     with pytest.raises(ConfigError, match="anchors and aliases make it endless"):
         yaml_documents.read_yaml("\n".join(lines))
+
+
+def test_merges_do_not_multiply() -> None:
+    """Each level would have twice the keys of the one before."""
+    lines = ["a0: &a0 {k: 1}"]
+    lines += [f"a{i}: &a{i} {{<<: [*a{i - 1}, *a{i - 1}]}}" for i in range(1, 60)]
+
+    assert one("\n".join(lines))["a59"] == {"k": 1}
+
+
+def test_merges_of_many_keys_are_refused() -> None:
+    keys = ", ".join(f"k{i}: 1" for i in range(1_000))
+
+    with pytest.raises(ConfigError, match="anchors and aliases make it endless"):
+        yaml_documents.read_yaml(
+            f"a: &a {{{keys}}}\nb: {{<<: [{', '.join(['*a'] * 200)}]}}", source="f.yaml"
+        )
 
 
 def test_a_long_document_is_no_multiplied_one() -> None:

@@ -1,4 +1,5 @@
 import logging
+from typing import Any
 
 import msgspec
 import pytest
@@ -85,6 +86,68 @@ def test_an_object_that_cannot_be_read_hides_no_other(caplog: pytest.LogCaptureF
     assert [item.name for item in page.items] == ["web"]
     assert event("ADDED", BROKEN) is None
     assert "Pod d/odd" in caplog.text
+
+
+LONG: dict[str, Any] = {
+    "metadata": {"name": "long", "namespace": "evil", "resourceVersion": "5"},
+    "spec": {
+        "nodeName": "n1",
+        "containers": [{"name": "c", "resources": {"requests": {"memory": "9" * 4_400}}}],
+    },
+}
+
+
+def test_an_amount_that_python_cannot_read_hides_no_other(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    page = response_decoder.decode_page(PODS, msgspec.json.encode({"items": [LONG, POD]}))
+
+    assert [item.name for item in page.items] == ["web"]
+    assert "Pod evil/long: spec.containers[0].resources.requests.memory: '9999" in caplog.text
+    assert len(caplog.text) < 500
+
+
+@pytest.mark.parametrize("error", [ValueError("odd"), OverflowError("odd"), RecursionError("odd")])
+def test_whatever_decoding_an_object_raises_hides_no_other(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def check(pod: Pod) -> None:
+        if pod.name == "long":
+            raise error
+
+    monkeypatch.setattr(response_decoder, "refuse_bad_quantities", check)
+    page = response_decoder.decode_page(PODS, msgspec.json.encode({"items": [LONG, POD]}))
+
+    assert [item.name for item in page.items] == ["web"]
+    assert event("ADDED", LONG) is None
+    assert "an object of pods is left out: evil/long: odd" in caplog.text
+
+
+def test_a_version_of_an_object_that_cannot_be_read_is_reported_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counted: list[str] = []
+    unreadable = response_decoder.UnreadableObjects(counted.append)
+
+    def listed(*objects: object) -> None:
+        body = msgspec.json.encode({"items": objects})
+        response_decoder.decode_page(PODS, body, unreadable)
+
+    listed(LONG, BROKEN, POD)
+    listed(LONG, BROKEN, POD)
+    assert (counted, caplog.text.count("is left out")) == (["pods", "pods"], 2)
+
+    listed({**LONG, "metadata": {**LONG["metadata"], "resourceVersion": "6"}})
+    assert (counted, caplog.text.count("is left out")) == (["pods"] * 3, 3)
+
+
+def test_an_object_is_deleted_though_it_cannot_be_read() -> None:
+    """It may have been known before a resize made it unreadable."""
+    found = event("DELETED", LONG)
+
+    assert found is not None
+    assert found.object is not None
+    assert (found.type, found.object.key, found.resource_version) == ("DELETED", "evil/long", "5")
 
 
 def test_an_object_without_a_name_is_left_out(caplog: pytest.LogCaptureFixture) -> None:

@@ -20,3 +20,13 @@ def test_requests_are_counted_with_their_answer_and_their_wait() -> None:
     assert read("rest_client_requests_total", code="<error>", method="POST") == 1
     assert read("rest_client_request_duration_seconds_bucket", verb="POST", le="0.005") == 1
     assert read("rest_client_rate_limiter_duration_seconds_sum", verb="POST") == 0.2
+
+
+def test_objects_that_cannot_be_read_are_counted_by_resource() -> None:
+    requests = ClientMetrics("api:6443")
+    registry = CollectorRegistry()
+    registry.register(requests)
+    requests.left_out("pods")
+    requests.left_out("pods")
+
+    assert registry.get_sample_value("moorage_unreadable_objects_total", {"resource": "pods"}) == 2

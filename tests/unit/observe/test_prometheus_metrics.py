@@ -232,6 +232,7 @@ def test_every_metric_of_the_catalogue_is_told(busy: Read) -> None:
         "rest_client_requests",
         "rest_client_request_duration_seconds",
         "rest_client_rate_limiter_duration_seconds",
+        "moorage_unreadable_objects",
         "scheduler_permit_wait_duration_seconds",
         "scheduler_inflight_events",
         "moorage_evictions",
