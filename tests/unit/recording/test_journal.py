@@ -63,9 +63,10 @@ class FullDisk(SegmentWriter):
 
 def test_nothing_waits_for_a_disk_that_has_failed(tmp_path: Path) -> None:
     heard: list[str] = []
-    made = Journal(FullDisk(tmp_path / "made"), heard.append)
-    made.write(Noted("being evicted", "default-scheduler", ["a"]))
-    assert made.waiting == 1
+    made = Journal(FullDisk(tmp_path / "made"), heard.append, frame_bytes=1)
+    for name in "abc":
+        made.write(Noted("being evicted", "default-scheduler", [name]))
+    assert made.waiting == 3
     made.close()
 
     assert made.waiting == 0

@@ -23,20 +23,19 @@ def test_tenants_that_have_no_pods_any_more_are_forgotten() -> None:
     assert set(usage._used) == set(usage._counted) == {"red"}
 
 
-def test_a_pod_that_changed_its_tenant_is_taken_from_the_one_it_was_counted_for() -> None:
-    cache, usage = Cache(), TenantUsage(lambda pod: pod.labels["team"])
+def test_a_pod_is_taken_from_the_tenant_that_it_was_counted_for() -> None:
+    tenant = {"default": "red"}
+    cache, usage = Cache(), TenantUsage(lambda pod: tenant[pod.namespace])
     cache.put_node(node("a").build())
     usage.catch_up(cache.table)
-    made = pod("web").requesting(cpu="2").on("a")
-
-    cache.put_pod(made.labelled(team="red").build())
+    stays, leaves = (pod(name).requesting(cpu="2").on("a").build() for name in ("stays", "leaves"))
+    cache.put_pod(stays)
+    cache.put_pod(leaves)
     usage.catch_up(cache.table)
+    assert usage.of("red")[0] == 4000
+
+    tenant["default"] = "blue"
+    cache.remove_pod(leaves.uid)
+    usage.catch_up(cache.table)
+
     assert (usage.of("red")[0], usage.of("blue")[0]) == (2000, 0)
-
-    cache.put_pod(made.labelled(team="blue").build())
-    usage.catch_up(cache.table)
-    assert usage.of("red")[0] == 0
-
-    cache.remove_pod(made.build().uid)
-    usage.catch_up(cache.table)
-    assert (usage.of("red")[0], usage.of("blue")[0]) == (0, 0)
