@@ -9,6 +9,7 @@ import ast
 import gc
 import importlib
 import json
+import mmap
 import os
 import resource
 import signal
@@ -24,8 +25,8 @@ from hypothesis import Phase, settings
 from tests.mutants.reach import SOURCE
 from tests.mutants.sites import sites
 
-WALL_SECONDS: Final = 300.0
-"""A mutant that waits for ever is given up then."""
+IDLE_SECONDS: Final = 60.0
+"""A mutant that waits for ever in one test is given up then."""
 SURVIVED: Final = "survived"
 NOT_COVERED: Final = "not covered"
 TIMED_OUT: Final = "timed out"
@@ -121,6 +122,7 @@ class TrialPlugin:
         ]
         self.broken: dict[str, bool] = {}
         self.has_failed = False
+        self.shared = mmap.mmap(-1, 4)
 
     def pytest_collection(self) -> None:
         quick = (Phase.explicit, Phase.generate)  # what fails need not be made small
@@ -146,30 +148,39 @@ class TrialPlugin:
     def _outcome(self, trial: Trial, items: Sequence[pytest.Item]) -> str:
         """A test that fails without the mutant, too, says nothing about it."""
         items = [item for item in items if not self.broken.get(item.nodeid)]
-        by = self._first_failure(trial.mutant, items, trial.seconds) if items else NOT_COVERED
-        if by in (SURVIVED, NOT_COVERED, TIMED_OUT):
-            return by
-        if by not in self.broken:
-            alone = [item for item in items if item.nodeid == by]
-            self.broken[by] = self._first_failure(None, alone, trial.seconds) != SURVIVED
-        return self._outcome(trial, items) if self.broken[by] else by
+        if not items:
+            return NOT_COVERED
+        end, item = self._first_failure(trial.mutant, items, trial.seconds)
+        if end == SURVIVED:
+            return end
+        if item.nodeid not in self.broken:
+            alone, _ = self._first_failure(None, [item], trial.seconds)
+            self.broken[item.nodeid] = alone != SURVIVED
+        return self._outcome(trial, items) if self.broken[item.nodeid] else end
 
     def _first_failure(
         self, mutant: Mutant | None, items: Sequence[pytest.Item], seconds: float
-    ) -> str:
-        """The id of the test that fails first in a process of its own."""
+    ) -> tuple[str, pytest.Item]:
+        """How a process of its own ends, and the test that it ran last."""
         reader, writer = os.pipe()
+        self.shared[:4] = bytes(4)
         child = os.fork()
         if child == 0:
             self._child(mutant, items, seconds, writer)
         os.close(writer)
         with open(reader, "rb") as pipe:
-            until = time.monotonic() + WALL_SECONDS
+            running, until = self._running(), time.monotonic() + IDLE_SECONDS
             while os.waitpid(child, os.WNOHANG) == (0, 0):
+                if self._running() != running:
+                    running, until = self._running(), time.monotonic() + IDLE_SECONDS
                 if time.monotonic() > until:
                     os.kill(child, signal.SIGKILL)
                 time.sleep(0.01)
-            return pipe.read().decode() or TIMED_OUT
+            return pipe.read().decode() or TIMED_OUT, items[self._running()]
+
+    def _running(self) -> int:
+        """The number of the test that the child runs."""
+        return int.from_bytes(self.shared[:4], "big")
 
     def _child(
         self, mutant: Mutant | None, items: Sequence[pytest.Item], seconds: float, writer: int
@@ -187,7 +198,9 @@ class TrialPlugin:
     def _run(self, mutant: Mutant | None, items: Sequence[pytest.Item]) -> str:
         if mutant is not None:
             install(mutant)
-        for item, after in zip(items, [*items[1:], None], strict=True):
+        for number, item in enumerate(items):
+            self.shared[:4] = number.to_bytes(4, "big")
+            after = items[number + 1] if number + 1 < len(items) else None
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self.has_failed:
                 return item.nodeid
