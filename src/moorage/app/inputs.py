@@ -8,6 +8,7 @@ from typing import Final
 import click
 import msgspec
 
+from moorage.api.outside_text import printable
 from moorage.app import config_bundle, input_files
 from moorage.app.built_in_plugins import describe_plugins
 from moorage.app.config_bundle import ConfigBundle
@@ -108,10 +109,14 @@ def read_configuration(file: str | None, known: Registry, option: str = "--confi
     text = ConfigText(input_files.title_of(file), input_files.read_input(file, option))
     found = config_bundle.load_bundle([text], known)
     for warning in found.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        _warn(warning)
     if found.canaries:
-        click.echo(f"warning: {file}: {CANARIES_LEFT_OUT}", err=True)
+        _warn(f"{file}: {CANARIES_LEFT_OUT}")
     return found.loaded
+
+
+def _warn(warning: str) -> None:
+    click.echo(f"warning: {printable(warning)}", err=True)
 
 
 def select_context(file: str, context: str, master: str = "") -> SelectedContext:
@@ -152,7 +157,7 @@ def load_sources(sources: ConfigSources, known: Registry) -> ConfigBundle:
     """Load everything, and print its warnings."""
     found = sources.load(sources.read(), known)
     for warning in found.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        _warn(warning)
     return found
 
 

@@ -13,6 +13,7 @@ from moorage.app.profile_builder import build_profiles
 from moorage.bench import startup, throughput
 from moorage.bench.workload_kinds import KINDS, STARTUP
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import echo
 
 
 @click.command("bench", short_help="Measure the scheduling decision.")
@@ -48,7 +49,7 @@ def bench_command(
     known = plugin_files.load_plugins(plugins)
     configuration = read_configuration(config, known).configuration
     if configuration.extenders:
-        click.echo("bench asks no extenders: those of the configuration are left out", err=True)
+        echo("bench asks no extenders: those of the configuration are left out", err=True)
     profiles = build_profiles(configuration, known)
     profiler = cProfile.Profile() if profiled else None
     if profiler is not None:
@@ -61,4 +62,4 @@ def bench_command(
     if profiler is not None:
         profiler.disable()
         pstats.Stats(profiler, stream=sys.stderr).sort_stats("tottime").print_stats(25)
-    click.echo(msgspec.json.encode(result).decode())
+    echo(msgspec.json.encode(result).decode())

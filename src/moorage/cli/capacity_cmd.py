@@ -13,7 +13,8 @@ from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.pod_shapes import read_shapes
 from moorage.cli.server_question import asked_server, with_server_options
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
 
 
@@ -77,9 +78,9 @@ def capacity_command(
             found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
             errors = bool(source.errors)
     if output == "json":
-        click.echo(msgspec.json.encode(found))
+        echo(msgspec.json.encode(found))
     else:
-        _print(found, Console(highlight=False))
+        _print(found, Terminal(highlight=False))
     if errors:
         sys.exit(FAILED)
 

@@ -18,6 +18,7 @@ import click
 from moorage.cli import command_exit, standard_streams
 from moorage.cli.command_exit import BAD_INPUT, FAILED, INTERRUPTED
 from moorage.cli.lazy_group import LazyGroup
+from moorage.cli.standard_streams import echo
 
 DEBUG: Final = "MOORAGE_DEBUG"
 
@@ -86,5 +87,5 @@ def _too_deep(ctx: click.Context) -> str:
 
 
 def _exit(message: str, code: int) -> NoReturn:
-    click.echo(f"error: {message}", err=True)
+    echo(f"error: {message}", err=True)
     sys.exit(code)

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 
 from moorage.api.name_validation import subdomain_faults
 from moorage.cli.command_exit import BAD_INPUT, FAILED
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import ConfigError, InputError
 from moorage.framework.plugin_registry import RegistryError
 from moorage.framework.verdicts import PluginError
@@ -30,10 +31,10 @@ def exit_on_bad_input(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except (InputError, ConfigError, RegistryError) as error:
             for line in str(error).splitlines():
-                click.echo(f"error: {line}", err=True)
+                echo(f"error: {line}", err=True)
             sys.exit(BAD_INPUT)
         except PluginError as error:
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
             sys.exit(FAILED)
 
     return run
@@ -52,7 +53,7 @@ def given_options(names: Container[str]) -> dict[str, str]:
 def warn(lines: Iterable[str]) -> None:
     """Print warnings on standard error, each in one line."""
     for line in lines:
-        click.echo(f"warning: {' '.join(line.split())}", err=True)
+        echo(f"warning: {' '.join(line.split())}", err=True)
 
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -22,6 +22,7 @@ from moorage.cli.scenario_options import (
     refuse_nothing_done,
     with_all,
 )
+from moorage.cli.standard_streams import echo
 from moorage.simulate import result_table, sweep
 from moorage.simulate.comparison import compare
 from moorage.simulate.failure_rules import read_rule
@@ -96,9 +97,9 @@ def compare_command(
     failed = comparison_output.say_what_failed(found)
     broken = [line for rule in kept for line in rule.broken_by(found)]
     for line in broken:
-        click.echo(line, err=True)
+        echo(line, err=True)
     if not whole:
-        click.echo("interrupted: this is what was done by then", err=True)
+        echo("interrupted: this is what was done by then", err=True)
         raise SystemExit(INTERRUPTED)
     if broken or failed:
         raise SystemExit(FAILED)

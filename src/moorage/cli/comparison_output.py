@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import click
 import msgspec
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from moorage.cli.simulate_text import say_errors
+from moorage.cli.standard_streams import echo
+from moorage.cli.terminal import Terminal
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, Difference, Outcome
 from moorage.simulate.report import page
@@ -48,7 +48,7 @@ _BY_RESOURCE: Final = (
 
 def write_json(data: dict[str, Any]) -> None:
     """Write data as JSON."""
-    click.echo(msgspec.json.format(msgspec.json.encode(data)).decode())
+    echo(msgspec.json.format(msgspec.json.encode(data)).decode())
 
 
 def write_comparison(found: Comparison, output: str) -> None:
@@ -62,7 +62,7 @@ def write_comparison(found: Comparison, output: str) -> None:
     print_comparison(found)
     for change in changes:
         first, second = change.configurations
-        click.echo(
+        echo(
             f"{change.workload} {change.verdict} with {second} against {first}: "
             f"{change.kpi} {change.mean:+.4g} [{change.low:+.4g}, {change.high:+.4g}]"
         )
@@ -70,7 +70,7 @@ def write_comparison(found: Comparison, output: str) -> None:
 
 def print_comparison(found: Comparison) -> None:
     """Print a comparison as a table."""
-    console = Console(width=None if sys.stdout.isatty() else 140)
+    console = Terminal(width=None if sys.stdout.isatty() else 140)
     console.print(_table(found))
 
 
@@ -82,7 +82,7 @@ def say_what_failed(found: Comparison) -> bool:
         for result in outcome.seeds
         for error in result.errors
     )
-    say_errors(list(errors), Console(stderr=True))
+    say_errors(list(errors), Terminal(stderr=True))
     return bool(errors)
 
 

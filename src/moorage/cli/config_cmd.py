@@ -6,6 +6,7 @@ from moorage.app import config_bundle, plugin_files
 from moorage.app.config_text import ConfigText
 from moorage.app.input_files import STDIN, read_input
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import echo
 from moorage.config import yaml_dump
 from moorage.config.lease_config import lease_warnings
 from moorage.config.plugin_validator import UnknownPlugins
@@ -72,14 +73,14 @@ def check_command(
     given = [config_bundle.POLICIES_APPLIED, *texts] if alone else texts
     found = config_bundle.load_bundle(given, known, unknown_plugins=unknown_plugins)
     for warning in found.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     if alone:
-        click.echo(f"warning: {config_bundle.POLICIES_ALONE}", err=True)
-        click.echo(yaml_dump.dump_policies(found.policies), nl=False)
+        echo(f"warning: {config_bundle.POLICIES_ALONE}", err=True)
+        echo(yaml_dump.dump_policies(found.policies), nl=False)
     else:
         for warning in lease_warnings(found.loaded.configuration):
-            click.echo(f"warning: {warning}", err=True)
-        click.echo(yaml_dump.dump_all(found.loaded), nl=False)
+            echo(f"warning: {warning}", err=True)
+        echo(yaml_dump.dump_all(found.loaded), nl=False)
 
 
 def _read(file: str) -> ConfigText:

@@ -13,7 +13,8 @@ from moorage.api.pod import Pod
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.config.field_errors import InputError
 from moorage.explain.defragmentation import Defragmentation, GPUMoment, defragment
 from moorage.explain.sources import Source
@@ -55,9 +56,9 @@ def defragment_command(paths: tuple[str, ...], moves: int, output: str, **given:
         _check(source)
         found = defragment(source.world, _waiting(source), moves)
     if output == "json":
-        click.echo(msgspec.json.encode(found))
+        echo(msgspec.json.encode(found))
     else:
-        _print(found, Console(highlight=False))
+        _print(found, Terminal(highlight=False))
     if source.errors:
         sys.exit(FAILED)
 

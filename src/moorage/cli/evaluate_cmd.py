@@ -7,6 +7,7 @@ import msgspec
 
 from moorage.app import built_in_plugins
 from moorage.cli.command_exit import BAD_INPUT
+from moorage.cli.standard_streams import echo
 from moorage.explain.evaluator import CaseError, evaluate
 from moorage.framework.plugin_registry import Registry
 
@@ -35,7 +36,7 @@ def evaluate_command() -> None:
             cases, failed = cases + 1, failed + ("error" in outcome)
     sys.stdout.buffer.flush()
     if failed:
-        click.echo(f"error: {failed} of {cases} cases could not be decided", err=True)
+        echo(f"error: {failed} of {cases} cases could not be decided", err=True)
         sys.exit(BAD_INPUT)
 
 

@@ -6,14 +6,14 @@ from typing import Any, Final
 
 import click
 import msgspec
-from rich.console import Console
 
 from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_cluster_options
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import exit_on_bad_input, given_options
 from moorage.cli.explain_text import print_explanation
 from moorage.cli.server_question import asked_server, with_server_options
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
 from moorage.explain.sources import full_name
@@ -104,9 +104,9 @@ def explain_command(
 
 def _show(told: Explanation, output: str) -> None:
     if output == "json":
-        click.echo(msgspec.json.encode(told))
+        echo(msgspec.json.encode(told))
     else:
-        print_explanation(told, Console(highlight=False))
+        print_explanation(told, Terminal(highlight=False))
 
 
 def _of_the_past(

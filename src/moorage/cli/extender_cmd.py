@@ -13,6 +13,7 @@ from moorage.app import extender_process, extender_profile, plugin_files
 from moorage.app.extender_profile import ExtenderOptions
 from moorage.cli.common import exit_on_bad_input
 from moorage.cli.extender_options import extender_options
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import InputError
 from moorage.cycle.profile import Profile
 from moorage.extender import out_of_tree_plugins
@@ -96,7 +97,7 @@ def serve_command(**given: Any) -> None:
     options = ExtenderOptions(**given)
     chosen = extender_profile.choose_profile(options, plugin_files.load_plugins(options.plugins))
     if options.stanza:
-        click.echo(render_stanza(options, chosen.profile), nl=False)
+        echo(render_stanza(options, chosen.profile), nl=False)
         return
     log = logs.configure(options.verbosity, options.log_format)
     code = 0

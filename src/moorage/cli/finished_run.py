@@ -5,9 +5,8 @@ import signal
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import click
-
 from moorage.app.dashboard_sources import scheduler_sources
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import InputError
 from moorage.dashboard.dashboard import Dashboard
 from moorage.dashboard.sources import Explain, Sources
@@ -75,7 +74,7 @@ async def _serve(port: int, sources: Sources, metrics: Metrics) -> None:
     stop = asyncio.Event()
     _on_signals(stop.set)
     async with server.serving():
-        click.echo(f"http://{LOOPBACK}:{server.ports[0]}/dashboard/ until Ctrl-C", err=True)
+        echo(f"http://{LOOPBACK}:{server.ports[0]}/dashboard/ until Ctrl-C", err=True)
         await stop.wait()
 
 

@@ -11,6 +11,7 @@ import click
 
 from moorage import KUBE_VERSION, __version__
 from moorage.app.kube_flags import BATCHING
+from moorage.cli.standard_streams import echo
 from moorage.config.durations import Duration
 from moorage.devices.feature_gates import GATES as OPENED_BY
 
@@ -161,7 +162,7 @@ def _flags(names: Iterable[str], kind: Any = str) -> list[Any]:
 
 def _print_version(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
     if value is not None:
-        click.echo(f"Moorage {__version__} (kube-scheduler {KUBE_VERSION})")
+        echo(f"Moorage {__version__} (kube-scheduler {KUBE_VERSION})")
         ctx.exit()
 
 

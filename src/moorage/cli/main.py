@@ -10,6 +10,7 @@ import click
 from moorage import __version__
 from moorage.cli.command_errors import RootGroup
 from moorage.cli.lazy_group import LazyCommand
+from moorage.cli.standard_streams import echo
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 """numpy would start a thread for each core at import, which spins for work that none of our
@@ -45,11 +46,11 @@ COMMANDS: Final = {
 def _show_version(ctx: click.Context, _: click.Parameter, asked: bool) -> None:
     if not asked:
         return
-    click.echo(f"moorage, version {__version__}")
+    echo(f"moorage, version {__version__}")
     if ctx.params["verbose"]:
         numpy, kernels = import_module("numpy"), import_module("moorage.kernels")
-        click.echo(f"Python {platform.python_version()}, numpy {numpy.__version__}")
-        click.echo(f"kernels: {kernels.described()}")
+        echo(f"Python {platform.python_version()}, numpy {numpy.__version__}")
+        echo(f"kernels: {kernels.described()}")
     ctx.exit()
 
 

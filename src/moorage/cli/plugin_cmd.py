@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from moorage import scaffold
 from moorage.app import built_in_plugins, input_files, plugin_files
 from moorage.cli import standard_streams
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import echo
+from moorage.cli.terminal import Terminal
 from moorage.config import yaml_documents
 from moorage.config.field_errors import InputError
 from moorage.framework.points import points_of
@@ -68,8 +69,8 @@ def new_command(name: str, points: str, folder: str | None, package: bool) -> No
     target = Path(folder or names.package)
     _write(target, files)
     for file in files:
-        click.echo(target / file)
-    click.echo(_next_steps(target, names, package))
+        echo(target / file)
+    echo(_next_steps(target, names, package))
 
 
 def _refuse_known(names: Names) -> None:
@@ -149,7 +150,7 @@ def list_command(plugins: tuple[str, ...]) -> None:
     for plugin in sorted(set(known.values()), key=lambda found: found.plugin_name()):
         aliases, points = ", ".join(plugin.aliases), ", ".join(sorted(points_of(plugin)))
         table.add_row(plugin.plugin_name(), aliases, points, plugin_files.describe_source(plugin))
-    Console(width=None if Console().is_terminal else _UNFOLDED).print(table)
+    Terminal(width=None if Terminal().is_terminal else _UNFOLDED).print(table)
 
 
 @plugin_command.command("check", short_help="Try a plugin before it is used.")
@@ -179,7 +180,7 @@ def check_command(plugin: str, args: str | None) -> None:
     with standard_streams.stdout_to_stderr():
         found = plugin_check.check_plugins(plugin_files.plugin_classes(plugin), _args(args))
     for line in found.lines:
-        click.echo(line)
+        echo(line)
     if found.problems:
         raise InputError([f"{plugin}{_given(args)}: {problem}" for problem in found.problems])
 

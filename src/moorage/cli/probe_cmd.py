@@ -13,6 +13,7 @@ import msgspec
 from moorage.api.node import ZONE_LABEL
 from moorage.app import inputs
 from moorage.cli.common import exit_on_bad_input
+from moorage.cli.standard_streams import echo
 from moorage.clock import SystemClock
 from moorage.config.durations import Duration
 from moorage.config.field_errors import InputError
@@ -161,7 +162,7 @@ async def _round(prober: Prober, options: ProbeOptions) -> int:
     try:
         document = await prober.measure()
         if options.dry_run:
-            click.echo(msgspec.json.encode(document).decode())
+            echo(msgspec.json.encode(document).decode())
         else:
             await prober.publish(document)
             say(logging.INFO, "measured", latencies=document.latencies)

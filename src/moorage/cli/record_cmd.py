@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from moorage.cli.common import exit_on_bad_input
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
 
 FOLDER = click.Path(path_type=Path)
 
@@ -54,7 +54,7 @@ def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None
             span_around(folder, around, seconds) if at is None else Span(at - seconds, at + seconds)
         )
         count = write_recording(target, cut_entries(folder, span))
-    click.echo(f"{target}: {count} entries, {_size(target)} bytes")
+    echo(f"{target}: {count} entries, {_size(target)} bytes")
 
 
 @record_command.command("anonymize", short_help="Replace names, labels, namespaces and images.")
@@ -73,7 +73,7 @@ def anonymize_command(folder: Path, target: Path) -> None:
 
     with stdout_to_stderr():
         count = write_recording(target, anonymous_entries(folder))
-    click.echo(f"{target}: {count} entries, {_size(target)} bytes; every decision is the same")
+    echo(f"{target}: {count} entries, {_size(target)} bytes; every decision is the same")
 
 
 def _size(folder: Path) -> int:

@@ -11,6 +11,7 @@ import click
 from moorage.api import quantity
 from moorage.app.config_bundle import ConfigBundle
 from moorage.cli.common import F, with_options
+from moorage.cli.standard_streams import echo
 from moorage.config.durations import Duration
 from moorage.config.field_errors import InputError
 from moorage.framework.plugin import Plugin
@@ -149,7 +150,7 @@ class RecordingTo(Recordings):
 
 
 def _warn(line: str) -> None:
-    click.echo(f"warning: {line}", err=True)
+    echo(f"warning: {line}", err=True)
 
 
 @contextmanager
@@ -168,7 +169,7 @@ def recording_to(given: RecordTo, say: Callable[[str], None] = _warn) -> Iterato
         made.journal.close()
         if not made.journal.trouble:
             count, size = made.journal.entries, made.journal.written
-            click.echo(f"recorded {count} entries in {size} bytes: {folder}", err=True)
+            echo(f"recorded {count} entries in {size} bytes: {folder}", err=True)
         if given.anonymize:
             _anonymize(folder, Path(given.folder), say)
 
@@ -184,4 +185,4 @@ def _anonymize(folder: Path, target: Path, say: Callable[[str], None]) -> None:
         say(f"{error}; {folder} holds it with names")
         return
     shutil.rmtree(folder)
-    click.echo(f"{target}: {count} entries without names; every decision is the same", err=True)
+    echo(f"{target}: {count} entries without names; every decision is the same", err=True)

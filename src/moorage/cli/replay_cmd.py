@@ -8,13 +8,13 @@ from pathlib import Path
 import click
 import msgspec
 import yaml
-from rich.console import Console
 
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import PLUGIN, PORT, exit_on_bad_input, warn
 from moorage.cli.replay_text import print_attempt, print_played
 from moorage.cli.serve_options import DEFAULT_PORT, refuse_port_without
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.config.field_errors import InputError
 from moorage.simulate.manifest_files import Manifest
 
@@ -121,11 +121,11 @@ def replay_command(
         played = player.played() if until else player.play()
     warn(played.torn)
     if until and output != "json":
-        print_attempt(stop, Console(highlight=False))
+        print_attempt(stop, Terminal(highlight=False))
     if output == "json":
-        click.echo(msgspec.json.encode(played))
+        echo(msgspec.json.encode(played))
     else:
-        print_played(played, Console(highlight=False))
+        print_played(played, Terminal(highlight=False))
     if dashboard:
         serve_replay(player.replay, kept.records, http_port)
     sys.exit(0 if played.divergence is None else FAILED)

@@ -11,6 +11,7 @@ from moorage.app.serving_flags import ServingFlags
 from moorage.cli import common, kube_scheduler_flags
 from moorage.cli.common import F
 from moorage.cli.record_options import RECORD
+from moorage.cli.standard_streams import echo
 
 _OPTIONS = (
     click.option(
@@ -139,7 +140,7 @@ def run_options(command: F) -> F:
 def options_of(given: dict[str, Any]) -> RunOptions:
     """The given options, by subject; warns of flags without effect."""
     for line in kube_scheduler_flags.without_effect(given):
-        click.echo(f"warning: {line}", err=True)
+        echo(f"warning: {line}", err=True)
     own: RunOptions = _struct(RunOptions, given)
     return msgspec.structs.replace(
         own,

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-import click
 import msgspec
 import yaml
 
@@ -14,6 +13,7 @@ from moorage.cli.command_exit import DONE, FAILED, PENDING
 from moorage.cli.common import given_options
 from moorage.cli.record_options import NOT_RECORDED, RecordTo, recording_to
 from moorage.cli.scenario_options import read_configurations, read_scenario, refuse_nothing_done
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import InputError
 from moorage.simulate import result_table, scenario_file
 from moorage.simulate.candidate import Candidate
@@ -116,14 +116,14 @@ def _compared(scenario: Scenario, candidate: Candidate, result: RunResult) -> Co
 def _write(found: Comparison, result: RunResult, output: str) -> None:
     data = {"seed": result.seed, "kpis": result.kpis, **found.as_data()}
     if output == "csv":
-        click.echo(result_table.csv_text(found), nl=False)
+        echo(result_table.csv_text(found), nl=False)
     elif output == "json":
         comparison_output.write_json(data)
     elif output == "yaml":
         plain = msgspec.to_builtins(data)
-        click.echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).encode(), nl=False)
+        echo(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True).encode(), nl=False)
     else:
         comparison_output.print_comparison(found)
         if result.gave_up:
-            click.echo(result.gave_up)
+            echo(result.gave_up)
     comparison_output.say_what_failed(found)

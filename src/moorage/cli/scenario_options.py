@@ -10,6 +10,7 @@ from typing import Any, Final
 import click
 
 from moorage.cli.command_exit import FAILED
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import InputError
 from moorage.simulate import sweep
 from moorage.simulate.candidate import Candidate, read_candidates
@@ -88,7 +89,7 @@ def read_configurations(configs: Sequence[str], plugins: Sequence[str]) -> list[
     for candidate in found:
         candidate.load()
         for warning in candidate.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            echo(f"warning: {warning}", err=True)
     return found
 
 
@@ -104,7 +105,7 @@ def refuse_nothing_done(made: Mapping[str, Sequence[RunResult]]) -> None:
             said = f"{name}: not a single pod was scheduled"
             error = next((error for result in results for error in result.errors), "")
             if error:
-                click.echo(f"error: {said}: {error}", err=True)
+                echo(f"error: {said}: {error}", err=True)
                 sys.exit(FAILED)
             why = "no pod that came is one that its profiles schedule, or fits on a node"
             raise InputError([f"{said}: {why}"])

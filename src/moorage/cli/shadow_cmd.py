@@ -16,6 +16,7 @@ from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.scenario_options import CONFIGS, read_configurations
 from moorage.cli.serve_options import DEFAULT_PORT
 from moorage.cli.shadow_text import print_findings, progress_line
+from moorage.cli.standard_streams import echo
 from moorage.clock import SystemClock
 from moorage.config.durations import Duration
 from moorage.config.field_errors import InputError
@@ -99,9 +100,9 @@ def shadow_command(
     port = http_port or (DEFAULT_PORT if dashboard else 0)
     plan = ShadowPlan(_seconds(length), pods, not no_drift, journal, port, dashboard)
     selected = _selected(kubeconfig, context)
-    click.echo(f"looking at {selected.cluster.server}, reading only; Ctrl-C ends it", err=True)
+    echo(f"looking at {selected.cluster.server}, reading only; Ctrl-C ends it", err=True)
     if dashboard:
-        click.echo(f"http://127.0.0.1:{port}/dashboard/", err=True)
+        echo(f"http://127.0.0.1:{port}/dashboard/", err=True)
     try:
         with recording_to(RecordTo(record, anonymize, record_keep)) as recording:
             first = candidates[0]

@@ -1,10 +1,10 @@
 """The findings of a shadow as text."""
 
-import click
-from rich.console import Console
 from rich.table import Table
 
 from moorage.cli import comparison_output
+from moorage.cli.standard_streams import echo
+from moorage.cli.terminal import Terminal
 from moorage.shadow.judgement import Judgement
 from moorage.shadow.page import DRIFTING, ONE_STEP
 from moorage.shadow.process import Shadow
@@ -18,12 +18,12 @@ MOST_SHOWN = 10
 def progress_line(shadow: Shadow) -> None:
     """Print the current state, a line per configuration, on standard error."""
     for tally in shadow.tallies.values():
-        click.echo(one_step(data_of(tally)), err=True)
+        echo(one_step(data_of(tally)), err=True)
 
 
 def print_findings(found: Findings) -> None:
     """Print all findings."""
-    console = Console(highlight=False)
+    console = Terminal(highlight=False)
     for line in verdict(found):
         console.print(line, soft_wrap=True)
     console.print(f"\n[bold]One step at a time.[/bold] {ONE_STEP}", soft_wrap=True)

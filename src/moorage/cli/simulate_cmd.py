@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import msgspec
 import yaml
-from rich.console import Console
 
 from moorage import garbage
 from moorage.app.config_bundle import ConfigBundle
@@ -19,7 +18,8 @@ from moorage.cli.record_options import RecordTo, record_options, recording_to
 from moorage.cli.serve_options import SERVE, refuse_port_without
 from moorage.cli.simulate_text import csv_text, print_errors, print_report
 from moorage.cli.stage_progress import StageProgress
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.config.field_errors import InputError
 from moorage.simulate import what_if
 from moorage.simulate.simulation import Simulation
@@ -177,9 +177,9 @@ def simulate_command(
         told = build_report(ran)
     common.warn((*told.warnings, *told.refused, *told.notes))
     if not told.nodes:
-        click.echo("warning: there is no Node in the input, so no pod can be placed", err=True)
+        echo("warning: there is no Node in the input, so no pod can be placed", err=True)
     _write(_selected(told, only, namespace, node), output)
-    print_errors(told, Console(stderr=True))
+    print_errors(told, Terminal(stderr=True))
     if run is not None:
         run.serve(ran.scheduler, _explain(ran))
     if len(told.pods) >= _MANY_PODS:
@@ -232,14 +232,14 @@ def _selected(told: Report, only: str | None, namespace: str | None, node: str |
 
 def _write(told: Report, output: str) -> None:
     if output == "json":
-        click.echo(msgspec.json.format(msgspec.json.encode(told)))
+        echo(msgspec.json.format(msgspec.json.encode(told)))
     elif output == "yaml":
         text = yaml.safe_dump(told.as_data(), sort_keys=False, allow_unicode=True)
-        click.echo(text.encode(), nl=False)
+        echo(text.encode(), nl=False)
     elif output == "csv":
-        click.echo(csv_text(told).encode(), nl=False)
+        echo(csv_text(told).encode(), nl=False)
     else:
         wide = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _WIDTH
-        console = Console(width=wide)
+        console = Terminal(width=wide)
         console.width = max(console.width, _NARROWEST)
         print_report(told, console, wide=output == "wide")

@@ -6,6 +6,7 @@ import yaml
 
 from moorage.cli import common
 from moorage.cli.cluster_options import ClusterChoice
+from moorage.cli.standard_streams import echo
 from moorage.recording.manifests import anonymous_manifests
 from moorage.watch.api_server import Raw
 
@@ -46,7 +47,7 @@ def snapshot_command(
     """
     read = (each.raw for each in ClusterChoice((), context or "", kubeconfig or "").objects())
     for raw in anonymous_manifests(read) if anonymize else read:
-        click.echo(_line(raw) if output == "json" else _document(raw), nl=False)
+        echo(_line(raw) if output == "json" else _document(raw), nl=False)
 
 
 def _line(raw: Raw) -> bytes:

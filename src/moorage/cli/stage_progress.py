@@ -5,7 +5,6 @@ import threading
 from types import TracebackType
 from typing import Final
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -15,6 +14,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from moorage.cli.terminal import Terminal
 from moorage.observe.records import Attempt
 
 PATIENCE_SECONDS: Final = 1.0
@@ -28,7 +28,7 @@ def terminal_bar(timing: ProgressColumn) -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         timing,
-        console=Console(stderr=True),
+        console=Terminal(stderr=True),
         transient=True,
         disable=not sys.stderr.isatty(),
     )

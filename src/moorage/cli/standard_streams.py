@@ -1,4 +1,4 @@
-"""Standard output and error if they are closed, full, or cannot encode every character."""
+"""Standard output and error: what is printed there, and if they are closed, full or not UTF-8."""
 
 import errno
 import os
@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TextIO
 
+import click
+
+from moorage.api.outside_text import printable
 from moorage.cli.command_exit import BAD_INPUT
 
 _UNWRITABLE: Final = {
@@ -15,6 +18,14 @@ _UNWRITABLE: Final = {
     errno.EFBIG: "is full: the file may not grow any more",
     errno.EBADF: "is closed: send it to a file, or to /dev/null",
 }
+
+
+def echo(text: object, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text, or bytes in UTF-8, with control characters shown instead of obeyed."""
+    if isinstance(text, bytes):
+        click.echo(printable(text.decode()).encode(), err=err, nl=nl)
+    else:
+        click.echo(printable(str(text)), err=err, nl=nl)
 
 
 def prepare_streams() -> None:
@@ -63,5 +74,5 @@ def exit_on_unwritable(error: OSError) -> None:
     with suppress(OSError):  # its buffer is flushed again when it is dropped
         os.dup2(nowhere.fileno(), sys.stdout.fileno())
     sys.stdout = nowhere
-    print(f"error: standard output {said}", file=sys.stderr)
+    echo(f"error: standard output {said}", err=True)
     sys.exit(BAD_INPUT)

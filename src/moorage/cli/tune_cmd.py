@@ -22,6 +22,7 @@ from moorage.cli.scenario_options import (
     read_seeds,
     with_all,
 )
+from moorage.cli.standard_streams import echo
 from moorage.config.field_errors import InputError
 from moorage.simulate import tuning
 from moorage.simulate.report import page
@@ -114,7 +115,7 @@ def tune_command(
 def _tell(number: int, values: Mapping[str, Value], worth: Sequence[float]) -> None:
     shown = ", ".join(f"{path}={value}" for path, value in values.items())
     came_to = ", ".join(f"{each:.4g}" for each in worth) or "not a valid configuration"
-    click.echo(f"trial {number}: {came_to} ({shown})", err=True)
+    echo(f"trial {number}: {came_to} ({shown})", err=True)
 
 
 def _show(found: tuning.Tuned, output: str, write: str | None) -> None:
@@ -132,5 +133,5 @@ def _show(found: tuning.Tuned, output: str, write: str | None) -> None:
         return
     comparison_output.print_comparison(found.held_out)
     if write is None:
-        click.echo(found.candidate.text.decode())
-    click.echo(found.verdict)
+        echo(found.candidate.text.decode())
+    echo(found.verdict)

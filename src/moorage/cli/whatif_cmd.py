@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 
 from moorage.app.inputs import read_configuration
 from moorage.cli.cluster_options import (
@@ -18,7 +17,8 @@ from moorage.cli.cluster_options import (
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.server_question import asked_server, with_server_options
-from moorage.cli.standard_streams import stdout_to_stderr
+from moorage.cli.standard_streams import echo, stdout_to_stderr
+from moorage.cli.terminal import Terminal
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
 from moorage.explain.what_if_answer import Start, WhatIfAnswer, answer, settle
@@ -92,9 +92,9 @@ def whatif_command(
             say_of_run(start.settled)
             answers, errors = [answer(start, each) for each in scenarios], start.settled.errors
     if output == "json":
-        click.echo(msgspec.json.encode(answers))
+        echo(msgspec.json.encode(answers))
     else:
-        print_answers(answers, Console(highlight=False))
+        print_answers(answers, Terminal(highlight=False))
     if errors or any(each.errors for each in answers):
         sys.exit(FAILED)
 

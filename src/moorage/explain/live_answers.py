@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from moorage.api.decode import decode_as
+from moorage.api.name_validation import dns_label_faults, subdomain_faults
 from moorage.api.pod import Pod
 from moorage.cycle import scoring
 from moorage.explain import queue_state
@@ -89,7 +90,7 @@ class LiveAnswers:
 
     async def _read(self, key: str) -> dict[str, Any]:
         namespace, _, name = key.partition("/")
-        if not name:
+        if dns_label_faults(namespace) or subdomain_faults(name):
             raise ValueError('write {"pod": "namespace/name"}, or a pod as {"object": ...}')
         try:
             return await self._scheduler.server.get(PODS, namespace, name)

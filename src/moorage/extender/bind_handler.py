@@ -4,6 +4,7 @@ If the profile has no Bind plugin, DefaultBinder is used.
 """
 
 from moorage.api.decode import decode_as
+from moorage.api.name_validation import dns_label_faults, subdomain_faults
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.bind import binder
@@ -37,6 +38,8 @@ class BindHandler:
         return protocol.ExtenderBindingResult()
 
     async def _bind(self, args: protocol.ExtenderBindingArgs) -> None:
+        if dns_label_faults(args.pod_namespace) or subdomain_faults(args.pod_name):
+            raise SchedulingError(f"{args.pod_namespace}/{args.pod_name} is not the name of a pod")
         raw = await self._server.get(PODS, args.pod_namespace, args.pod_name)
         pod = decode_as(raw, Pod)
         if args.pod_uid and pod.uid != args.pod_uid:

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 import httptools
 from multidict import CIMultiDict
 
+from moorage.api.outside_text import header, request_line
 from moorage.kube.fence import LeaseFence
 from moorage.kube.sockets import Sockets, cut
 
@@ -94,7 +95,7 @@ class RequestWriter:
         if authorization != self._authorization:
             self._authorization = authorization
             self._always = self._fixed + _lines({"Authorization": authorization})
-        head = f"{method} {self._base}{path} HTTP/1.1\r\n{self._always}"
+        head = f"{request_line(method, self._base + path)}{self._always}"
         if body is None:
             return f"{head}\r\n".encode()
         about = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -102,11 +103,7 @@ class RequestWriter:
 
 
 def _lines(headers: Mapping[str, str]) -> str:
-    """Headers as text; ValueError if one has a line break, which would begin another header."""
-    for name, value in headers.items():
-        if any(mark in f"{name}{value}" for mark in "\r\n\0"):
-            raise ValueError(f"the header {name} holds a line break")
-    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return "".join(header(name, value) for name, value in headers.items())
 
 
 class HttpConnection(asyncio.Protocol):
@@ -184,13 +181,17 @@ class HttpConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None:
-            self.close()  # no request is under way
+        if self._is_answered():
+            self.close()  # nothing was asked: it would be taken for the next answer
             return
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
             self._fail(HttpError(f"not HTTP: {error}"))
+
+    def on_message_begin(self) -> None:
+        if self._is_answered():
+            self.close()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if len(name) == len(RETRY_AFTER) and name.lower() == RETRY_AFTER:
@@ -221,6 +222,9 @@ class HttpConnection(asyncio.Protocol):
         self._fail(HttpError(str(error or "the server closed the connection")))
         if self._transport is not None:
             self._let_go()
+
+    def _is_answered(self) -> bool:
+        return self._answer is None or self._answer.done()
 
     def _let_go(self) -> None:
         """Break reference cycles, which would keep TLS buffers of 256 KiB alive."""

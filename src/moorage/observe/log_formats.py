@@ -7,6 +7,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from moorage.api.outside_text import printable
+
 Format = Literal["text", "json"]
 Fields = Mapping[str, Any]
 Render = Callable[[str, int, float, str, str, Fields], str]
@@ -53,7 +55,7 @@ class KlogJson:
         entry["logger"] = logger
         entry["msg"] = message
         entry.update((key, value) for key, value in fields.items() if value != "")
-        return f"{_encode(entry).decode()}\n"
+        return f"{printable(_encode(entry).decode())}\n"
 
 
 def renderer_for(name: Format) -> Render:
@@ -66,4 +68,4 @@ def _value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return _encode(value if isinstance(value, str) else str(value)).decode()
+    return printable(_encode(value if isinstance(value, str) else str(value)).decode())

@@ -4,6 +4,8 @@ from typing import Final
 
 import msgspec
 
+from moorage.api.outside_text import url_path
+
 
 class Resource(msgspec.Struct, frozen=True):
     """One kind of object as an API server serves it.
@@ -50,10 +52,8 @@ class Resource(msgspec.Struct, frozen=True):
         """The URL path of the collection, of one object, or of one of its subresources."""
         namespace = namespace or self.only.rpartition("/")[0]
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        return "/".join(
-            part for part in (f"{root}{scope}/{self.plural}", name, subresource) if part
-        )
+        scope = f"/namespaces{url_path(namespace)}" if self.namespaced and namespace else ""
+        return f"{root}{scope}/{self.plural}{url_path(*filter(None, (name, subresource)))}"
 
 
 def _resource(group_version: str, plural: str, kind: str, *, namespaced: bool = True) -> Resource:

@@ -88,6 +88,12 @@ def test_what_is_no_list_of_pods_has_no_capacity(given: Any) -> None:
     [
         ({"pod": "default/nobody"}, LookupError),
         ({"pod": "nobody"}, ValueError),
+        ({"pod": "default/big?watch=1"}, ValueError),
+        (
+            {"pod": "default/x HTTP/1.1\r\n\r\nDELETE /api/v1/namespaces/default/pods/big"},
+            ValueError,
+        ),
+        ({"pod": "a/b/log"}, ValueError),
         ({"object": 3}, ValueError),
     ],
 )

@@ -206,6 +206,7 @@ def test_a_pod_is_bound_and_counted_at_once() -> None:
         pytest.param({"node": "z"}, "node z is not known", id="nobody knows the node"),
         pytest.param({"node": "a", "uid": "other"}, "another one by now", id="another pod"),
         pytest.param({"node": "a", "name": "gone"}, "gone", id="no such pod"),
+        pytest.param({"node": "a", "name": "web/log?x"}, "not the name of a pod", id="no name"),
     ],
 )
 def test_a_pod_that_cannot_be_bound_is_not_counted(asked: dict[str, str], why: str) -> None:

@@ -191,6 +191,28 @@ def test_an_answer_nobody_asked_for_ends_the_connection() -> None:
     world.play(scenario)
 
 
+@pytest.mark.parametrize("cut", [1, 20, len(SIZED) - 1], ids=["a byte", "a head", "a body"])
+def test_the_rest_of_an_answer_that_nobody_asked_for_is_not_the_next_one(cut: int) -> None:
+    unasked = SIZED.replace(b"hello", b"wrong")
+    connections: list[asyncio.StreamWriter] = []
+
+    async def serve(
+        world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        begun = writer in connections
+        connections.append(writer)
+        writer.write(unasked[cut:] if begun else SIZED + unasked[:cut])
+
+    world = World(serve)
+
+    async def scenario(ask: Callable[[], Awaitable[Answer]]) -> None:
+        for _ in range(3):
+            assert (await ask()).body == b"hello"
+
+    world.play(scenario)
+    assert world.connections == 3
+
+
 def pieces(raw: bytes, size: int) -> Serve:
     async def serve(
         world: World, reader: asyncio.StreamReader, writer: asyncio.StreamWriter

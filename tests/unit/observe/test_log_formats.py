@@ -21,6 +21,7 @@ WHEN = 1_785_666_153.25
         pytest.param({"tls": True}, " tls=true", id="truth is in Go's words"),
         pytest.param({"node": ""}, "", id="what is empty is left out"),
         pytest.param({"why": 'a "b"\nc'}, r' why="a \"b\"\nc"', id="a line stays one line"),
+        pytest.param({"why": "\x9b31m\x7f"}, r' why="\u009b31m\u007f"', id="a terminal obeys none"),
         pytest.param({"names": ["a"]}, " names=\"['a']\"", id="anything else is put in words"),
     ],
 )

@@ -29,6 +29,12 @@ def test_every_kind_that_scheduling_reads_is_a_resource(name: str) -> None:
             "/apis/coordination.k8s.io/v1/namespaces/a/leases/b",
             id="a group has its own root",
         ),
+        pytest.param(
+            "pods",
+            ("a/../b", "x HTTP/1.1\r\n\r\nDELETE /api/v1?a#b"),
+            "/api/v1/namespaces/a%2F..%2Fb/pods/x%20HTTP%2F1.1%0D%0A%0D%0ADELETE%20%2Fapi%2Fv1%3Fa%23b",
+            id="a name is a name, whatever is in it",
+        ),
     ],
 )
 def test_path(plural: str, args: tuple[str, str], want: str) -> None:
