@@ -1,5 +1,6 @@
 """`moorage simulate`: what it shows, and what it says of bad input."""
 
+import gc
 import json
 from pathlib import Path
 
@@ -35,6 +36,29 @@ def test_a_table_shows_where_pods_went(tmp_path: Path) -> None:
 
     assert result.exit_code == 0, result.output
     assert "1 of 1 pods placed on 1 nodes" in result.stdout
+
+
+def test_garbage_is_looked_for_in_nothing_that_stays(tmp_path: Path) -> None:
+    """Nor is what was imported thawed: a process that ends would look through all of it."""
+    whole: list[str] = []
+
+    def collected(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2:
+            whole.append(phase)
+
+    gc.callbacks.append(collected)
+    try:
+        gc.collect()
+        assert whole == ["start"]
+        gc.freeze()
+        before = gc.get_freeze_count()
+        result = simulate(tmp_path, str(tmp_path), all_yaml=f"{NODE}---{POD}")
+    finally:
+        gc.callbacks.remove(collected)
+
+    assert result.exit_code == 0, result.output
+    assert whole == ["start"]
+    assert gc.get_freeze_count() > before / 2 > 0
 
 
 @pytest.mark.parametrize(
