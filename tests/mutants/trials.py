@@ -22,6 +22,7 @@ from typing import Final, NamedTuple
 import pytest
 from hypothesis import Phase, settings
 
+from moorage.guard.deadline_watchdog import WATCHDOG, DeadlineWatchdog
 from tests.mutants.reach import SOURCE
 from tests.mutants.sites import sites
 
@@ -185,6 +186,7 @@ class TrialPlugin:
     def _child(
         self, mutant: Mutant | None, items: Sequence[pytest.Item], seconds: float, writer: int
     ) -> None:
+        DeadlineWatchdog.__init__(WATCHDOG)  # its thread is the parent's
         limit = int(15 + 4 * seconds)
         resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         silence = os.open(os.devnull, os.O_RDWR)

@@ -224,6 +224,7 @@ PODS = [
         ),
         (f"{ANTI}.labelSelector.matchExpressions[0].operator",),
     ),
+    Judged("a weight of 1", preferred(1)),
     Judged("a weight of 100", preferred(100)),
     Judged("a weight of 0", preferred(0), (WEIGHT,)),
     Judged("a weight of 101", preferred(101), (WEIGHT,)),

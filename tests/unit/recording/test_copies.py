@@ -1,12 +1,14 @@
 """Recordings that were cut, and recordings without names, give the same decisions."""
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 from moorage.recording.anonymous import anonymous_entries
 from moorage.recording.cut import Span, cut_entries, span_around
-from moorage.recording.entries import Attempt, Outcome, Placed, Refused
+from moorage.recording.entries import Attempt, ExtenderSaid, Outcome, Placed, Refused
 from moorage.recording.journal import write_recording
 from moorage.recording.play import Player
 from moorage.recording.segments import Recording
@@ -79,3 +81,21 @@ def test_no_name_is_left(mixed: Recorded, tmp_path: Path) -> None:
     for name in (b"node-0", b"plain-", b"urgent-", b"train-", b"registry.example", b"last-applied"):
         assert name not in written, name
     assert b"topology.kubernetes.io/zone" in written, "plugins know this key by name"
+
+
+def test_what_an_extender_said_is_left_without_names(mixed: Recorded, tmp_path: Path) -> None:
+    said = (
+        ExtenderSaid("scoring", "filter", error="dial secret-host: refused"),
+        ExtenderSaid("scoring", "filter", {"nodenames": ["secret-node"]}),
+    )
+    entries: list[Any] = list(Recording(mixed.folder).entries())
+    first = next(n for n, each in enumerate(entries) if isinstance(each, Attempt))
+    entries[first] = msgspec.structs.replace(entries[first], answers=said)
+    write_recording(tmp_path / "asking", entries)
+    assert b"secret" in b"".join(Recording(tmp_path / "asking").frames())
+
+    write_recording(tmp_path / "anonymous", anonymous_entries(tmp_path / "asking"))
+
+    assert b"secret" not in b"".join(Recording(tmp_path / "anonymous").frames())
+    kept = attempts(tmp_path / "anonymous")[0].answers
+    assert [each.error for each in kept] == ["the extender failed", ""]
