@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 import msgspec
@@ -87,7 +87,14 @@ class ByteServer:
     ) -> None:
         self._change("DELETED", namespace, name, {})
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         self._change("MODIFIED", namespace, name, {"nodeName": node})
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:

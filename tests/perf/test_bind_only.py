@@ -31,7 +31,7 @@ class Server:
                 yield WatchEvent("MODIFIED", self._later, "2")
         await asyncio.Event().wait()
 
-    async def bind(self, namespace: str, name: str, uid: str, to: str) -> None:
+    async def bind(self, namespace: str, name: str, uid: str, to: str, *_: Any) -> None:
         assert name not in self.bound
         self.bound[name] = to
 

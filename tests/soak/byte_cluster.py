@@ -1,5 +1,6 @@
 """An API server that keeps no more than it must: objects that are there, as bytes for watches."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -33,9 +34,16 @@ class ByteCluster(ByteServer):
         if resource is PODS:
             self._pods.pop(key, None)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         self.bound += 1
-        await super().bind(namespace, name, uid, node)
+        await super().bind(namespace, name, uid, node, annotations)
 
     async def delete(self, resource: Resource, namespace: str, name: str, **rest: Any) -> None:
         self.evicted += 1

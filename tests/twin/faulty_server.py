@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from moorage.api.meta import KubeObject
@@ -152,9 +152,16 @@ class FaultyServer:
 
         await self._ask(resource, "DELETE", work)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         def work() -> Awaitable[None]:
-            return self._cluster.bind(namespace, name, uid, node)
+            return self._cluster.bind(namespace, name, uid, node, annotations)
 
         async def ask() -> None:
             await self._ask(PODS, "POST", work)

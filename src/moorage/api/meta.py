@@ -1,6 +1,7 @@
 """What every Kubernetes object has: metadata, owners, label selectors."""
 
 import datetime
+from collections.abc import Mapping
 from typing import Annotated, Any, dataclass_transform
 
 import msgspec
@@ -104,3 +105,10 @@ class KubeObject(ApiStruct):
         """`namespace/name`, or `name` for cluster-wide objects."""
         meta = self.metadata
         return f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+
+
+def annotated(metadata: ObjectMeta, annotations: Mapping[str, str] | None) -> ObjectMeta:
+    """Metadata with these annotations added."""
+    if not annotations:
+        return metadata
+    return msgspec.structs.replace(metadata, annotations={**metadata.annotations, **annotations})

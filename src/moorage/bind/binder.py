@@ -13,6 +13,7 @@ from moorage.framework.extenders import ExtenderError
 from moorage.framework.plugin_errors import as_plugin_error
 from moorage.framework.points import PreBind
 from moorage.framework.verdicts import SKIP, Rejection, SchedulingError
+from moorage.watch.api_errors import ApiError
 
 Entry = tuple[str, PreBind]
 """A PreBind plugin and its name."""
@@ -134,6 +135,7 @@ async def _extender_binds(cycle: Cycle, node: Node) -> bool:
     for extender in cycle.extenders:
         if extender.binds and extender.is_interested(cycle.pod):
             try:
+                await _annotate(cycle)
                 await extender.bind(cycle.pod, node.name)
             except ExtenderError as error:
                 if not extender.ignorable:
@@ -142,6 +144,17 @@ async def _extender_binds(cycle: Cycle, node: Node) -> bool:
             else:
                 return True
     return False
+
+
+async def _annotate(cycle: Cycle) -> None:
+    """Write to the pod what its Binding cannot carry, because an extender makes that."""
+    pod = cycle.pod
+    if cycle.annotations and cycle.client is not None:
+        patch = {"metadata": {"uid": pod.uid, "annotations": cycle.annotations}}
+        try:
+            await cycle.client.patch("pods", pod.namespace, pod.name, patch)
+        except ApiError as error:
+            raise SchedulingError(f"writing the pod's annotations: {error}") from error
 
 
 def run_post_bind(profile: Profile, cycle: Cycle, node: Node) -> None:

@@ -23,8 +23,15 @@ class PluginClient:
         self._clock = clock
         self._served = {} if served is None else served
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        await self._server.bind(namespace, name, uid, node)
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        await self._server.bind(namespace, name, uid, node, annotations)
 
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:
         return await self._server.get(self._resource(resource), namespace, name)

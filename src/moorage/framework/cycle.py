@@ -1,7 +1,7 @@
 """One attempt's state, and what plugins can see of the cluster (kube's CycleState and Handle)."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TypeVar
 
@@ -83,7 +83,14 @@ T = TypeVar("T", bound=KubeObject)
 class Client(Protocol):
     """What Reserve, PreBind and Bind plugins may ask of the API server."""
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None: ...
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None: ...
 
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]: ...
 
@@ -132,12 +139,15 @@ class Cycle:
     `state` belongs to the plugins: write under your plugin's name in PreFilter, read it later.
     `generation` is the generation of the configuration in force. Draws among equals follow from the
     seed, the pod's uid and `number`, which counts the pod's attempts; or from a `tie_key` of old.
+    Reserve and PreBind plugins put into `annotations` what the pod gets when it is bound: Bind
+    plugins pass it to `client.bind`.
     """
 
     __slots__ = (
         "_generators",
         "_seed",
         "_tie_key",
+        "annotations",
         "asking",
         "attempt",
         "cache",
@@ -189,6 +199,7 @@ class Cycle:
         self.timer = timer
         self.extenders = extenders
         self.state: dict[str, Any] = {}
+        self.annotations: dict[str, str] = {}
         self.listeners: list[tuple[str, Listener]] = []
         """The PreFilter plugins, by name, whose state a trial must keep up to date."""
         self.refuses: RowFilter = NOBODY

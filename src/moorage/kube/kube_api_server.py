@@ -188,13 +188,26 @@ class KubeApiServer:
         options = _delete_options(uid, grace_period_seconds)
         await send(resource, "DELETE", resource.path(namespace, name), options)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Bind the pod to the node; if the answer is lost, the pod is read."""
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Bind the pod to the node; if the answer is lost, the pod is read.
+
+        An API server adds a Binding's annotations to the pod, so they need no right to patch pods.
+        """
         path = PODS.path(namespace, name, "binding")
+        metadata: Raw = {"namespace": namespace, "name": name, "uid": uid}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
         body = {
             "apiVersion": "v1",
             "kind": "Binding",
-            "metadata": {"namespace": namespace, "name": name, "uid": uid},
+            "metadata": metadata,
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
 

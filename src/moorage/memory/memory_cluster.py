@@ -1,7 +1,7 @@
 """`MemoryCluster`: the `ApiServer` protocol over the in-memory store, and ways to load it."""
 
 import random
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 
 from moorage.api.meta import KubeObject
 from moorage.clock import Clock, SystemClock
@@ -188,9 +188,16 @@ class MemoryCluster:
         """Delete the object, or mark it as terminating."""
         deletion.delete_object(self.registry, resource, namespace, name, uid, grace_period_seconds)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Assign the pod to the node."""
-        pod_subresources.bind_pod(self.registry, namespace, name, uid, node)
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Assign the pod to the node, and add annotations to it."""
+        pod_subresources.bind_pod(self.registry, namespace, name, uid, node, annotations or {})
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:
         """Change the pod's status by a strategic merge patch, if the pod still has that uid."""

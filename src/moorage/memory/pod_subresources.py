@@ -1,5 +1,6 @@
 """The subresources pods/binding and pods/eviction, with PodDisruptionBudgets."""
 
+from collections.abc import Mapping
 from typing import Final, cast
 
 from moorage.api import selectors
@@ -74,8 +75,18 @@ def _why_spent(name: str, status: Raw) -> str:
     return f"The disruption budget {name} does not allow evicting pods currently"
 
 
-def bind_pod(registry: ObjectRegistry, namespace: str, name: str, uid: str, node: str) -> None:
-    """Bind a pod to a node, which need not exist. A pod can be bound only once."""
+def bind_pod(
+    registry: ObjectRegistry,
+    namespace: str,
+    name: str,
+    uid: str,
+    node: str,
+    annotations: Mapping[str, str],
+) -> None:
+    """Bind a pod to a node, which need not exist, and add annotations to it.
+
+    A pod can be bound only once.
+    """
     if not node:
         raise ServerError("target.name: Required value")
     table, entry = registry.find(PODS, namespace, name)
@@ -84,9 +95,9 @@ def bind_pod(registry: ObjectRegistry, namespace: str, name: str, uid: str, node
         raise error_messages.wrong_uid(PODS, entry.key, name, uid, actual)
     if obstacle := _obstacle(entry.raw, name):
         raise error_messages.conflict("pods/binding", name, obstacle)
-    bound = _bound(entry.raw, node, registry.stamps.now())
+    bound = _bound(entry.raw, node, annotations, registry.stamps.now())
     stored = registry.store.replace(table, entry, bound, trusted=True)
-    view = stored_objects.bound_view(entry.view, stored.raw, node)
+    view = stored_objects.bound_view(entry.view, stored.raw, node, annotations)
     if view is not None:
         stored.see(view)
 
@@ -101,10 +112,15 @@ def _obstacle(pod: Raw, name: str) -> str | None:
     return None
 
 
-def _bound(pod: Raw, node: str, now: str) -> Raw:
+def _bound(pod: Raw, node: str, annotations: Mapping[str, str], now: str) -> Raw:
     status = conditions.set_condition(pod["status"], now, "PodScheduled", "True")
     status.pop("nominatedNodeName", None)
-    return {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+    bound = {**pod, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+    if annotations:
+        metadata = pod["metadata"]
+        merged = {**(metadata.get("annotations") or {}), **annotations}
+        bound["metadata"] = {**metadata, "annotations": merged}
+    return bound
 
 
 _PHASES_WITHOUT_BUDGET: Final = frozenset({"Pending", "Succeeded", "Failed"})

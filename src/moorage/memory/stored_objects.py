@@ -2,13 +2,13 @@
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
 
 from moorage.api.decode import KINDS, DecodeError, decode_as, decode_object
-from moorage.api.meta import KubeObject, ObjectMeta
+from moorage.api.meta import KubeObject, ObjectMeta, annotated
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.memory import error_messages
 from moorage.watch.api_errors import ApiError, BadRequest, ServerError
@@ -100,7 +100,9 @@ class DecodedSpecs:
             return None
 
 
-def bound_view(old: KubeObject, raw: Raw, node: str) -> KubeObject | None:
+def bound_view(
+    old: KubeObject, raw: Raw, node: str, annotations: Mapping[str, str]
+) -> KubeObject | None:
     """A bound pod, made from the pod before; None if it must be decoded entirely."""
     if not isinstance(old, Pod):
         return None
@@ -111,7 +113,9 @@ def bound_view(old: KubeObject, raw: Raw, node: str) -> KubeObject | None:
         return None
     return msgspec.structs.replace(
         old,
-        metadata=msgspec.structs.replace(old.metadata, resource_version=version),
+        metadata=msgspec.structs.replace(
+            annotated(old.metadata, annotations), resource_version=version
+        ),
         spec=msgspec.structs.replace(old.spec, node_name=node),
         status=status,
     )

@@ -10,4 +10,4 @@ class DefaultBinder(Bind, frozen=True):
     async def bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
         if cycle.client is None:
             raise LookupError("there is no API server to bind to")
-        await cycle.client.bind(pod.namespace, pod.name, pod.uid, node.name)
+        await cycle.client.bind(pod.namespace, pod.name, pod.uid, node.name, cycle.annotations)

@@ -8,14 +8,14 @@ deleted.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import msgspec
 
 from moorage.api.decode import KINDS, decode_object
-from moorage.api.meta import KubeObject
+from moorage.api.meta import KubeObject, annotated
 from moorage.api.pod import Pod, PodCondition
 from moorage.bind.event_recorder import EventRecorder
 from moorage.clock import Clock
@@ -183,7 +183,14 @@ class SimulatedServer:
         else:
             self.remove(resource, found.key)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         """Assign the pod to the node."""
         found = self._pod(namespace, name, uid)
         if found.is_terminating:
@@ -192,7 +199,9 @@ class SimulatedServer:
             raise Conflict(f'pod {name} is already assigned to node "{found.spec.node_name}"')
         status = msgspec.structs.replace(found.status, nominated_node_name="", conditions=())
         spec = msgspec.structs.replace(found.spec, node_name=node)
-        bound = self.put(PODS, msgspec.structs.replace(found, spec=spec, status=status))
+        metadata = annotated(found.metadata, annotations)
+        changed = msgspec.structs.replace(found, metadata=metadata, spec=spec, status=status)
+        bound = self.put(PODS, changed)
         if self.kubelet is not None and isinstance(bound, Pod):
             self.kubelet.bound(bound)
 

@@ -1,6 +1,6 @@
 """The `ApiServer` protocol: the calls a scheduler makes to an API server, real or embedded."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -142,8 +142,18 @@ class ApiServer(Protocol):
         """Delete the object. `Conflict` if `uid` is given and the object has another one."""
         ...
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
-        """Bind the pod to the node. `Conflict` if it is another pod, bound, or being deleted."""
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        """Bind the pod to the node, and add annotations to it at that moment.
+
+        `Conflict` if it is another pod, bound, or being deleted.
+        """
         ...
 
     async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str) -> None:

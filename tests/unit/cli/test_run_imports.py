@@ -45,7 +45,7 @@ RUN = """
 import os, sys
 from moorage.kube.kube_api_server import KubeApiServer
 
-async def bind(self, namespace, name, uid, node):
+async def bind(self, namespace, name, uid, node, annotations):
     print(*sys.modules, flush=True)
     os._exit(0)
 

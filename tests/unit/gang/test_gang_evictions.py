@@ -1,5 +1,6 @@
 """Evictions for groups and of groups that fail, are interrupted, or meet a binding."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pytest
@@ -52,10 +53,17 @@ class SlowBinds(MemoryCluster):
 
     slow: ClassVar[set[str]] = {"batch-2", "batch-3", "batch-4"}
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         if name in self.slow:
             await self.clock.sleep(5.0)
-        await super().bind(namespace, name, uid, node)
+        await super().bind(namespace, name, uid, node, annotations)
 
 
 def half_bound(*more: Any) -> GangWorld:

@@ -326,6 +326,14 @@ class TestBinding:
         assert asked.body["metadata"] == {"namespace": "d", "name": "web", "uid": "u-web"}
         assert asked.body["target"]["name"] == "n1"
 
+    def test_it_carries_what_the_pod_is_to_be_annotated_with(self) -> None:
+        async def scenario(server: KubeApiServer) -> None:
+            await server.bind("d", "web", "u-web", "n1", {"moorage.io/gpu-devices": "0"})
+
+        (asked,) = World(says({"metadata": {}}, 201)).play(scenario)
+
+        assert asked.body["metadata"]["annotations"] == {"moorage.io/gpu-devices": "0"}
+
     def test_an_answer_lost_after_success_is_looked_up(self) -> None:
         async def scenario(server: KubeApiServer) -> None:
             await server.bind("d", "web", "u-web", "n1")

@@ -35,6 +35,19 @@ def test_a_bound_pod_has_its_node_and_says_it_is_scheduled(
     assert bound["metadata"]["generation"] == 1
 
 
+def test_a_binding_adds_its_annotations_to_those_of_the_pod(
+    cluster: MemoryCluster, add_pod: AddPod
+) -> None:
+    add_pod(metadata={"annotations": {"kept": "1", "changed": "1"}})
+
+    asyncio.run(cluster.bind("default", "web", "", "n1", {"changed": "2", "new": "2"}))
+
+    want = {"kept": "1", "changed": "2", "new": "2"}
+    assert read(cluster)["metadata"]["annotations"] == want
+    (seen,) = cluster.objects(PODS)
+    assert (seen.metadata.annotations, seen.metadata.generation) == (want, 1)
+
+
 def test_binding_ends_a_nomination(cluster: MemoryCluster, add_pod: AddPod) -> None:
     add_pod()
     change = {"status": {"nominatedNodeName": "n2"}}

@@ -1,6 +1,7 @@
 """DynamicResources: pods get devices, and no device is given away twice."""
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -128,7 +129,14 @@ class Server:
         self.claims = {claim.name: msgspec.to_builtins(claim) for claim in claims}
         self.lost = lost
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         raise NotImplementedError
 
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:

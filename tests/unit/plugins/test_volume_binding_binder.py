@@ -1,7 +1,7 @@
 """VolumeBinding after the decision: reserving, writing, waiting, and taking back."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -59,7 +59,14 @@ class Server:
             step(self)
         return check()
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         raise NotImplementedError
 
     async def get(self, resource: str, namespace: str, name: str) -> dict[str, Any]:

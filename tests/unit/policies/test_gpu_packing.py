@@ -14,6 +14,7 @@ from moorage.policies.gpu import gpu_packing
 from moorage.policies.gpu.devices import annotations
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.columns import DeviceColumns
+from moorage.policies.gpu.devices.node_devices import read_devices
 from moorage.policies.gpu.gpu_largest_first import GPULargestFirst
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
@@ -259,21 +260,10 @@ def test_pods_without_gpus_stay_off_nodes_that_have_them() -> None:
     assert refusals(cluster, pod("web")) == {}
 
 
-class Patches:
-    """An API server that notes what is written."""
-
-    def __init__(self) -> None:
-        self.written: list[dict[str, Any]] = []
-
-    async def patch(self, *where: Any) -> dict[str, Any]:
-        self.written.append(where[-1])
-        return {}
-
-
-def test_the_device_is_written_before_the_pod_is_bound() -> None:
+def test_the_device_is_written_when_the_pod_is_bound() -> None:
     cluster = world(GPUPacking(), box("a", 2))
     info = cluster.cache.info(share(470).build())
-    client: Any = Patches()
+    client: Any = object()
     cycle = Cycle(cluster.cache, info, client=client, now=5.0)
     plugin, there = plugin_of(cluster), cluster.cache.table.node(0)
     plugin.pre_filter(cycle, info.pod)
@@ -281,9 +271,18 @@ def test_the_device_is_written_before_the_pod_is_bound() -> None:
 
     assert plugin.reserve(cycle, info.pod, there) is None
     asyncio.run(plugin.pre_bind(cycle, info.pod, there))
-    said = client.written[0]["metadata"]["annotations"]
+    said = cycle.annotations
     assert (said[annotations.DEVICES], said[annotations.MILLI]) == ("0", "470")
     assert (said[annotations.NODE], said[annotations.GPU_INDEX]) == ("a", "0")
+
+
+def test_what_is_written_of_a_hami_device_says_that_its_pod_is_starting() -> None:
+    held, register = annotations.Holding((0,), 500), "GPU-a,10,32768,100,V100,0,true:"
+    there = node("a").annotated({"hami.io/node-nvidia-register": register}).build()
+
+    said = annotations.written(pod("p").build(), "a", held, read_devices(there), 5.0)
+
+    assert said["hami.io/bind-phase"] == "allocating"
 
 
 def test_what_means_nothing_is_refused_with_its_name() -> None:

@@ -222,9 +222,7 @@ class GPUPacking(PreFilter, Filter, Score, Reserve, PreBind, frozen=True):
         held, devices = cycle.state["GPUPacking"]
         if not await self._may_start(cycle, cycle.client, pod, node.name, devices.reader):
             return unschedulable(LOCKED)
-        written = annotations.written(pod, node.name, held, devices, cycle.now)
-        patch = {"metadata": {"uid": pod.uid, "annotations": written}}
-        await cycle.client.patch("pods", pod.namespace, pod.name, patch)
+        cycle.annotations |= annotations.written(pod, node.name, held, devices, cycle.now)
         return None
 
     async def _may_start(
