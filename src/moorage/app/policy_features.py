@@ -65,8 +65,10 @@ class ScalingHints(Feature):
         )
 
     def _known_shapes(self) -> list[NodeShape]:
-        if self._nodes.missed(self._cache.table.node_log) != ():
-            self._shapes = scaling_hints.node_shapes(self._cache.table)
+        table = self._cache.table
+        if self._nodes.is_behind(table.node_log):
+            self._shapes = scaling_hints.node_shapes(table)
+            self._nodes.skip(table.node_log)
         return self._shapes
 
 

@@ -102,7 +102,9 @@ class ColumnCache:
             column = self._start(key, table.rows, rule.dtype)
         self._asked = column.used = self._asked + 1
         if column.follower.version != log.version:
-            self._refresh(rule, column, column.follower.missed(log), table, cycle, pod)
+            column.follower.read(
+                log, lambda changed: self._refresh(rule, column, changed, table, cycle, pod)
+            )
         return column
 
     def clear(self) -> None:
@@ -158,17 +160,13 @@ class ColumnCache:
         pod: Any,
     ) -> None:
         """Compute the rows that changed; if the rule raises, all rows are computed next time."""
-        try:
-            if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
-                self._compute_all(rule, column, table, cycle, pod)
-                values = column.values
-                column.is_zero = not values.any()
-                column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
-            else:
-                self._compute_some(rule, column, changed, table, cycle, pod)
-        except BaseException:
-            column.follower.forget()
-            raise
+        if changed is None or len(changed) * _FULL_PASS_SHARE > table.rows:
+            self._compute_all(rule, column, table, cycle, pod)
+            values = column.values
+            column.is_zero = not values.any()
+            column.is_uniform = len(values) > 0 and bool((values == values[0]).all())
+        else:
+            self._compute_some(rule, column, changed, table, cycle, pod)
 
     def _compute_all(
         self, rule: Rule, column: Column, table: NodeTable, cycle: Any, pod: Any

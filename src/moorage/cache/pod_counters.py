@@ -10,6 +10,7 @@
 """
 
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from moorage.cache.follower import Follower
 from moorage.cache.pod_index import SWEEP_AFTER, PodIndex
@@ -67,13 +68,15 @@ class PodCounters:
         if self._capacity != len(table.alive):
             self._grow_rows(len(table.alive))
         if self._pods.version != table.pod_log.version:
-            changes = self._pods.missed(table.pod_log)
-            if changes is None:
-                self._clear()
-                changes = table.placed_pods()
-            for row, pod, sign in changes:
-                self.census.count(row, pod, sign)
+            self._pods.read(table.pod_log, self._count)
         self.topologies.catch_up()
+
+    def _count(self, changes: Sequence[PodChange] | None) -> None:
+        if changes is None:
+            self._clear()
+            changes = self.table.placed_pods()
+        for row, pod, sign in changes:
+            self.census.count(row, pod, sign)
 
     def selected(self, selection: PodSelection) -> Tally:
         """How many pods of a selection are on each row."""

@@ -87,6 +87,10 @@ class PodChange(NamedTuple):
     pod: PodInfo
     sign: int
 
+    def name(self) -> str:
+        """The pod, for messages."""
+        return f"pod {self.pod.pod.key}"
+
 
 class NodeTable(Columns):
     """Nodes and what their pods use, as columns."""
@@ -104,9 +108,9 @@ class NodeTable(Columns):
         self.ports = PortIndex()
         self.pods_with_affinity = 0
         """The number of pods on nodes that have pod affinity or anti-affinity."""
-        self.node_log: RowLog[int] = RowLog()
-        self.usage_log: RowLog[int] = RowLog()
-        self.pod_log: RowLog[PodChange] = RowLog(POD_CHANGES_KEPT)
+        self.node_log: RowLog[int] = RowLog(name_of=self._name_of)
+        self.usage_log: RowLog[int] = RowLog(name_of=self._name_of)
+        self.pod_log: RowLog[PodChange] = RowLog(POD_CHANGES_KEPT, PodChange.name)
         self.derived: dict[str, Any] = {}
         """State that readers of the logs keep for as long as the table lives, by their own key."""
         self._free: list[int] = []
@@ -155,6 +159,10 @@ class NodeTable(Columns):
         if node is None:
             raise LookupError(f"row {row} holds no node")
         return node
+
+    def _name_of(self, row: int) -> str:
+        node = self.nodes[row]
+        return f"row {row}" if node is None else f"node {node.name}"
 
     def placed_pods(self) -> list[PodChange]:
         """Every pod on the nodes as if it had just come, for readers that must start afresh."""

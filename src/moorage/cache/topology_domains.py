@@ -266,9 +266,10 @@ class TopologyIndex:
     def catch_up(self) -> None:
         """Update the domains of the nodes that changed since the last call."""
         log = self.table.node_log
-        if self._nodes.version == log.version:
-            return
-        changed = self._nodes.missed(log)
+        if self._nodes.version != log.version:
+            self._nodes.read(log, self._update)
+
+    def _update(self, changed: Sequence[int] | None) -> None:
         rows = None if changed is None else sorted(set(changed))
         for domains in self._topologies_first():
             if rows is None or len(rows) * _FULL_PASS_SHARE > self.table.rows:

@@ -115,9 +115,10 @@ class ClusterColumns:
 
     def _look(self) -> None:
         table = self._cache.table
-        missed = self._log.missed(table.usage_log)
         self._grow(table)
-        self._stale.update(dict.fromkeys(range(table.rows) if missed is None else missed))
+        self._log.apply(
+            table.usage_log, lambda: range(table.rows), lambda row: self._stale.update({row: None})
+        )
 
     def _grow(self, table: NodeTable) -> None:
         lacking = table.rows - len(self.facts)

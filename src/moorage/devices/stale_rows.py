@@ -1,10 +1,13 @@
 """Rows of which something has changed that devices on a node depend on."""
 
-from collections.abc import Set
+from collections.abc import Callable, Sequence, Set
+from typing import TypeVar
 
 from moorage.cache.follower import Follower
 from moorage.cache.table import NodeTable
 from moorage.devices.device_cache import DeviceCache
+
+Result = TypeVar("Result")
 
 
 class StaleRows:
@@ -17,13 +20,24 @@ class StaleRows:
         self._classes = -1
         self._rows = -1
 
-    def missed(self, table: NodeTable) -> Set[int] | None:
-        """The rows that changed since the last call; None if all must be searched anew."""
-        devices = self._devices
-        nodes = self._nodes.missed(table.node_log)
-        changed = self._changed.missed(devices.inventory.changed)
+    def read(self, table: NodeTable, use: Callable[[Set[int] | None], Result]) -> Result:
+        """What `use` makes of the rows that changed since the last call.
+
+        It gets None if all must be searched anew, as after it raised.
+        """
+        return self._nodes.read(
+            table.node_log,
+            lambda nodes: self._changed.read(
+                self._devices.inventory.changed,
+                lambda changed: use(self._stale(table, nodes, changed)),
+            ),
+        )
+
+    def _stale(
+        self, table: NodeTable, nodes: Sequence[int] | None, changed: Sequence[str | None] | None
+    ) -> Set[int] | None:
         known = self._classes, self._rows
-        self._classes, self._rows = devices.classes.version, table.rows
+        self._classes, self._rows = self._devices.classes.version, table.rows
         if (
             nodes is None
             or changed is None

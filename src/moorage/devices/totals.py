@@ -5,6 +5,8 @@ slice counts, whole or not, and no taint does; where something about a node's de
 evaluated, the node has none.
 """
 
+from collections.abc import Set
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,9 @@ class DeviceTotals:
 
     def catch_up(self, table: NodeTable, cls: DeviceClass) -> None:
         """Count anew where something has changed."""
-        stale = self._stale.missed(table)
+        self._stale.read(table, lambda stale: self._update(table, cls, stale))
+
+    def _update(self, table: NodeTable, cls: DeviceClass, stale: Set[int] | None) -> None:
         if stale is None:
             self.offered = np.zeros(table.rows, dtype=np.int64)
             self.taken = np.zeros(table.rows, dtype=np.int64)

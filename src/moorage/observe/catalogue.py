@@ -318,6 +318,11 @@ PLUGIN_ERRORS: Final = Metric(
     "Exceptions plugins raised, each of which costs an attempt at most.",
     ("plugin", "extension_point"),
 )
+LEFT_OUT: Final = Metric(
+    "moorage_objects_left_out",
+    "counter",
+    "Nodes and pods that some reader could not take and left out alone; the log names each once.",
+)
 KERNEL_REFUSALS: Final = Metric(
     "moorage_kernel_refusals",
     "counter",

@@ -1,7 +1,7 @@
 """What the pods of each namespace cost per hour, where a profile knows what nodes cost."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from moorage.cache.cache import Cache
 from moorage.cache.follower import Follower
@@ -63,16 +63,25 @@ class NamespaceCosts:
 
     def _catch_up(self, by: PriceList) -> None:
         table = self._cache.table
-        pods, nodes = self._pods.missed(table.pod_log), self._nodes.missed(table.node_log)
+        self._nodes.read(
+            table.node_log,
+            lambda nodes: self._pods.read(
+                table.pod_log, lambda pods: self._update(by, pods, nodes)
+            ),
+        )
+
+    def _update(
+        self, by: PriceList, pods: Sequence[PodChange] | None, nodes: Sequence[int] | None
+    ) -> None:
         if pods is None or nodes is None or by is not self._by:
             self._by = by
-            pods, anew = (), set(range(len(table.pods)))
+            pods, anew = (), set(range(len(self._cache.table.pods)))
         else:
             anew = {row for row in nodes if self._offers(row) != self._offered.get(row)}
         for row in anew:
             self._shares.pop(row, None)
             self._offered[row] = self._offers(row)
-            for pod in table.pods[row].values():
+            for pod in self._cache.table.pods[row].values():
                 self._count(by, row, pod, 1)
         for row, pod, sign in pods:
             if row not in anew:

@@ -105,6 +105,8 @@ def scheduler_families(source: MetricsSource) -> Iterator[Family]:
     yield gauge(catalogue.UNSCHEDULABLE_PODS, refusal_counts(queue).items())
     yield gauge(catalogue.INFLIGHT_EVENTS, events)
     yield gauge(catalogue.CACHE_SIZE, _cache_size(cache))
+    logs = cache.table.node_log, cache.table.usage_log, cache.table.pod_log
+    yield counter(catalogue.LEFT_OUT, unlabelled(sum(log.left_out for log in logs)))
     yield from utilisation_families(cache)
     yield gauge(catalogue.GOROUTINES, [(("binding",), source.binding)])
     yield gauge(catalogue.NOMINATED_PODS, unlabelled(len(cache.nominations)))

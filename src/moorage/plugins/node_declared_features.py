@@ -104,11 +104,13 @@ class FeatureSets:
             return
         missing = len(table.alive) - len(self.ids)
         self.ids = np.concatenate((self.ids, np.zeros(missing, dtype=np.int32)))
-        changed = self._nodes.missed(table.node_log)
-        for row in range(table.rows) if changed is None else set(changed):
-            node = table.nodes[row]
-            names = node.status.declared_features if node is not None else ()
-            self.ids[row] = self.sets.intern(declared_features(names))
+        self._nodes.apply(
+            table.node_log, lambda: range(table.rows), lambda row: self._put(row, table.nodes[row])
+        )
+
+    def _put(self, row: int, node: Node | None) -> None:
+        names = node.status.declared_features if node is not None else ()
+        self.ids[row] = self.sets.intern(declared_features(names))
 
 
 class NodeDeclaredFeatures(PreFilter, Filter, frozen=True):

@@ -89,20 +89,20 @@ class VolumesInUse:
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+        def afresh() -> list[PodChange]:
             self.claims.clear()
             self.mounts.clear()
-            changes = table.placed_pods()
-        for row, pod, sign in changes:
-            self._count(row, pod, sign)
+            return table.placed_pods()
+
+        self._pods.apply(table.pod_log, afresh, self._count)
 
     def clashing_rows(self, mount: DiskMount) -> Iterator[int]:
         for row, other in self.mounts.get(mount.disk, ()):
             if mount.excludes(other):
                 yield row
 
-    def _count(self, row: int, pod: PodInfo, sign: int) -> None:
+    def _count(self, change: PodChange) -> None:
+        row, pod, sign = change
         use = volume_use(pod)
         for claim in use.claims:
             _add_to_count(self.claims, (pod.pod.namespace, claim), sign)
@@ -144,8 +144,10 @@ class ExclusiveClaims:
         self._trial = Follower(table.pod_log)
 
     def catch_up(self, cycle: Cycle) -> None:
-        for _, pod, sign in self._trial.missed(cycle.table.pod_log) or ():
-            self.used += sign * self._references(pod)
+        self._trial.apply(cycle.table.pod_log, tuple, self._count)
+
+    def _count(self, change: PodChange) -> None:
+        self.used += change.sign * self._references(change.pod)
 
     def _references(self, pod: PodInfo) -> int:
         return sum(claim in self.names for claim in volume_use(pod).claims)

@@ -38,13 +38,20 @@ class NodeColumn:
     def catch_up(self, table: NodeTable) -> Floats:
         """The column, up to date with the nodes."""
         capacity = len(table.alive)
-        changed = self._nodes.missed(table.node_log)
-        if changed is None or len(self.values) != capacity:
+        if len(self.values) != capacity:
+            self._nodes.forget()
+
+        def afresh() -> range:
             self.values = np.full(capacity, UNKNOWN)
-            changed = range(table.rows)
-        for row in set(changed):
+            return range(table.rows)
+
+        def read(row: int) -> None:
             node = table.nodes[row]
-            self.values[row] = UNKNOWN if node is None else self._read(node)
+            self.values[row] = UNKNOWN
+            if node is not None:
+                self.values[row] = self._read(node)
+
+        self._nodes.apply(table.node_log, afresh, read)
         return self.values
 
 

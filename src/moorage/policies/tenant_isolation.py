@@ -49,17 +49,18 @@ class TenantsByNode:
             self.sole = np.concatenate(
                 (self.sole, np.zeros(len(table.alive) - len(self.sole), dtype=np.int32))
             )
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+
+        def afresh() -> list[PodChange]:
             self.sole.fill(NO_TENANT)
             self._counts.clear()
             self._of_pod.clear()
-            changes = table.placed_pods()
-        for row, pod, sign in changes:
-            self._count(row, pod.pod, sign)
+            return table.placed_pods()
+
+        self._pods.apply(table.pod_log, afresh, self._count)
         return self.sole
 
-    def _count(self, row: int, pod: Pod, sign: int) -> None:
+    def _count(self, change: PodChange) -> None:
+        row, pod, sign = change.row, change.pod.pod, change.sign
         if sign > 0:
             owner = self._of_pod[pod.uid] = self.owners.intern(self._owner_of(pod))
         else:

@@ -1,13 +1,13 @@
 """State that preemption keeps between attempts, updated from the node table's logs."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from moorage.api.cluster_objects import PodDisruptionBudget
 from moorage.cache.disruption_budgets import Budgets
 from moorage.cache.follower import Follower
-from moorage.cache.table import NodeTable
+from moorage.cache.table import NodeTable, PodChange
 from moorage.cycle.promised_rows import Amounts
 from moorage.framework.cycle import Cycle
 from moorage.preemption import victims
@@ -73,7 +73,9 @@ class Kept:
         return self._budgets
 
     def _follow_pods(self) -> None:
-        changes = self._pods.missed(self.table.pod_log)
+        self._pods.read(self.table.pod_log, self._update_pods)
+
+    def _update_pods(self, changes: Sequence[PodChange] | None) -> None:
         if changes is None:
             self.lower.rebuild()
             self._ranked.clear()
@@ -85,12 +87,11 @@ class Kept:
                 self._forget(row)
 
     def _follow_nodes(self) -> None:
-        rows = self._nodes.missed(self.table.node_log)
-        if rows is None:
-            self._verdicts.clear()
-        else:
-            for row in rows:
-                self._forget(row)
+        self._nodes.apply(self.table.node_log, self._forget_all, self._forget)
+
+    def _forget_all(self) -> tuple[int, ...]:
+        self._verdicts.clear()
+        return ()
 
     def _forget(self, row: int) -> None:
         for verdicts in self._verdicts.values():

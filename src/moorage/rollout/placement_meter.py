@@ -62,15 +62,16 @@ class PlacementMeter:
 
     def _catch_up(self) -> None:
         table = self._cache.table
-        changes = self._changes.missed(table.pod_log)
-        if changes is None:
-            self._rows.clear()
-            changes = table.placed_pods()
-        for row, pod, sign in changes:
-            self._count(row, pod.pod, sign)
 
-    def _count(self, row: int, pod: Pod, sign: int) -> None:
-        name = workload(pod)
+        def afresh() -> list[PodChange]:
+            self._rows.clear()
+            return table.placed_pods()
+
+        self._changes.apply(table.pod_log, afresh, self._count)
+
+    def _count(self, change: PodChange) -> None:
+        row, pod, sign = change
+        name = workload(pod.pod)
         if not name:
             return
         rows = self._rows[name]

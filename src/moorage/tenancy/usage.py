@@ -30,18 +30,19 @@ class TenantUsage:
 
     def catch_up(self, table: NodeTable) -> None:
         """Apply the changes of pods since the last call."""
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+
+        def afresh() -> list[PodChange]:
             self._used, self._counted, self._of_pod = {}, Counter(), {}
-            changes = table.placed_pods()
-        for change in changes:
-            self._count(change.pod.pod, change.pod.requests, change.sign)
+            return table.placed_pods()
+
+        self._pods.apply(table.pod_log, afresh, self._count)
 
     def of(self, tenant: str) -> Amounts:
         """The sum of a tenant's requests."""
         return self._used.get(tenant, _NOTHING)
 
-    def _count(self, pod: Pod, requests: tuple[tuple[int, int], ...], sign: int) -> None:
+    def _count(self, change: PodChange) -> None:
+        pod, requests, sign = change.pod.pod, change.pod.requests, change.sign
         known = self._of_pod.pop(pod.uid, None) if sign < 0 else None
         tenant = self._tenant_of(pod) if known is None else known
         if sign > 0:

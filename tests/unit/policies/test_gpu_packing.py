@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.cache.podinfo import PodInfo
 from moorage.framework.cycle import Cycle
@@ -14,7 +15,7 @@ from moorage.policies.gpu import gpu_packing
 from moorage.policies.gpu.devices import annotations
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.columns import DeviceColumns
-from moorage.policies.gpu.devices.node_devices import read_devices
+from moorage.policies.gpu.devices.node_devices import NodeDevices, read_devices
 from moorage.policies.gpu.gpu_largest_first import GPULargestFirst
 from moorage.policies.gpu.gpu_packing import GPUPacking
 from moorage.testing import Cluster, NodeBuilder, PodBuilder, node, pod
@@ -166,6 +167,30 @@ def test_a_node_that_changes_keeps_its_pods() -> None:
     cluster.cache.remove_node(box("a", 4).build())
     cluster.cache.put_node(box("a", 4).build())
     assert sum(left(cluster, "a")) == 3000
+
+
+def test_a_node_that_cannot_be_read_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither when all is read anew nor when it changes, and its own devices come back."""
+    broken = {"b"}
+
+    def read(node: Node) -> NodeDevices:
+        if node.name in broken:
+            raise KeyError("id")
+        return read_devices(node)
+
+    monkeypatch.setattr("moorage.policies.gpu.devices.columns.read_devices", read)
+    cluster = Cluster(box("a"), box("b"), box("c"))
+    assert (left(cluster, "a"), left(cluster, "c")) == ([1000] * 4, [1000] * 4)
+    assert columns(cluster).capacity == 8_000
+
+    cluster.cache.put_node(box("b", other="label").build())
+    cluster.cache.put_node(box("c", gpus=2).build())
+    assert left(cluster, "c")[:2] == [1000] * 2
+    assert columns(cluster).capacity == 6_000
+
+    broken.clear()
+    cluster.cache.put_node(box("b").build())
+    assert left(cluster, "b") == [1000] * 4
 
 
 def test_random_histories_are_what_a_rebuild_says() -> None:

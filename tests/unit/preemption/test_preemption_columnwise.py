@@ -276,20 +276,20 @@ def test_sums_follow_pods_of_priorities_that_come_and_go() -> None:
     for priority in range(many):
         cache.put_pod(pod(f"p{priority}", f"n{priority % 2}", priority))
         if priority % 3:
-            sums.apply(follower.missed(cache.table.pod_log) or ())
+            follower.read(cache.table.pod_log, lambda changes: sums.apply(changes or ()))
             _as_fresh(cache, sums, 100)
         cache.remove_pod(f"p{priority - 20}")
 
-    sums.apply(follower.missed(cache.table.pod_log) or ())
+    follower.read(cache.table.pod_log, lambda changes: sums.apply(changes or ()))
     assert len(sums._levels) <= 21
     for priority in range(many):
         cache.put_pod(pod(f"q{priority}", "n1", priority))
-    sums.apply(follower.missed(cache.table.pod_log) or ())
+    follower.read(cache.table.pod_log, lambda changes: sums.apply(changes or ()))
     _as_fresh(cache, sums, 100)
     assert not sums._levels
     for priority in range(many):
         cache.remove_pod(f"q{priority}")
-    sums.apply(follower.missed(cache.table.pod_log) or ())
+    follower.read(cache.table.pod_log, lambda changes: sums.apply(changes or ()))
     _as_fresh(cache, sums, many)
     assert 0 < len(sums._levels) <= 21
 

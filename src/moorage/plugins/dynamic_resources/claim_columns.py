@@ -5,7 +5,7 @@ claims can be allocated there, and with which devices. A row is searched anew on
 slices or its taken devices have changed. Requests that differ only in names share the search.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -85,8 +85,15 @@ class ClaimColumn:
 
     def catch_up(self, table: NodeTable, ask: Ask, filter_seconds: float) -> None:
         """Search the rows anew for which something has changed."""
+        self._stale.read(
+            table, lambda missed: self._search_rows(table, ask, filter_seconds, missed)
+        )
+
+    def _search_rows(
+        self, table: NodeTable, ask: Ask, filter_seconds: float, missed: Set[int] | None
+    ) -> None:
         shared: dict[Hashable, SharedVerdicts] = {}
-        for row in self._stale_rows(table):
+        for row in self._stale_rows(table, missed):
             node = table.nodes[row]
             if node is None:
                 self._note(row, None)
@@ -133,8 +140,7 @@ class ClaimColumn:
         if answer is not None and answer.problem:
             self._broken.add(row)
 
-    def _stale_rows(self, table: NodeTable) -> Sequence[int]:
-        missed = self._stale.missed(table)
+    def _stale_rows(self, table: NodeTable, missed: Set[int] | None) -> Sequence[int]:
         if missed is None:
             self._resize(table.rows)
             self._broken.clear()

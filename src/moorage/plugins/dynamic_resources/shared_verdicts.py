@@ -5,7 +5,7 @@ node has them is searched once for all of these pods. Which devices a pod gets i
 its own node, in Reserve.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Set
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -36,7 +36,9 @@ class SharedVerdicts:
 
     def catch_up(self, table: NodeTable) -> None:
         """Forget the verdicts of rows for which something has changed."""
-        missed = self._stale.missed(table)
+        self._stale.read(table, lambda missed: self._forget(table, missed))
+
+    def _forget(self, table: NodeTable, missed: Set[int] | None) -> None:
         if missed is None:
             self._is_known = np.zeros(table.rows, dtype=np.bool_)
             self._codes = np.zeros(table.rows, dtype=np.int32)

@@ -221,24 +221,23 @@ class AttachedVolumes:
                 self._of_attachments[row] = len(attachments)
 
     def _forget_changed_nodes(self, table: NodeTable) -> None:
-        changed = self._nodes.missed(table.node_log)
-        if changed is None:
+        def afresh() -> tuple[int, ...]:
             self.rows.forget_all()
-        else:
-            for row in set(changed):
-                self.rows.forget(row)
+            return ()
+
+        self._nodes.apply(table.node_log, afresh, self.rows.forget)
 
     def _read_pods(self, table: NodeTable) -> None:
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+        def afresh() -> list[PodChange]:
             self.rows.forget_all()
             self._of_pods.fill(0)
             self.doubtful.fill(0)
-            changes = table.placed_pods()
-        for row, pod, sign in changes:
-            self._add(row, pod, sign)
+            return table.placed_pods()
 
-    def _add(self, row: int, pod: PodInfo, sign: int) -> None:
+        self._pods.apply(table.pod_log, afresh, self._add)
+
+    def _add(self, change: PodChange) -> None:
+        row, pod, sign = change
         volumes, doubtful = _pod_upper_bound(pod)
         if volumes:
             self._of_pods[row] += sign * volumes

@@ -5,7 +5,6 @@ of pods in any domain. Pods being deleted are not counted. When a trial adds or 
 kube-scheduler adds or subtracts it all the same, and so does this plugin.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,23 +36,23 @@ class UncountedPods:
         self.moved: list[dict[int, int]] = [{} for _ in plan.hard]
 
     def catch_up(self, table: NodeTable) -> None:
-        changes = self._trial.missed(table.pod_log)
-        if changes is None:
-            self.moved = [{} for _ in self.plan.hard]
-        else:
-            self._follow(changes)
+        self._trial.apply(table.pod_log, self._forget, self._count)
 
-    def _follow(self, changes: Sequence[PodChange]) -> None:
-        for row, info, sign in changes:
-            pod = info.pod
-            if pod.namespace != self._namespace:
-                continue
-            for constraint, moved in zip(self.plan.hard, self.moved, strict=True):
-                uncounted = pod.is_terminating or constraint.selector.selects_everything
-                if uncounted and constraint.selector.matches(pod.labels):
-                    left = moved.pop(row, 0) + sign
-                    if left:
-                        moved[row] = left
+    def _forget(self) -> tuple[PodChange, ...]:
+        self.moved = [{} for _ in self.plan.hard]
+        return ()
+
+    def _count(self, change: PodChange) -> None:
+        row, info, sign = change
+        pod = info.pod
+        if pod.namespace != self._namespace:
+            return
+        for constraint, moved in zip(self.plan.hard, self.moved, strict=True):
+            uncounted = pod.is_terminating or constraint.selector.selects_everything
+            if uncounted and constraint.selector.matches(pod.labels):
+                left = moved.pop(row, 0) + sign
+                if left:
+                    moved[row] = left
 
 
 class PodsByDomain(NamedTuple):

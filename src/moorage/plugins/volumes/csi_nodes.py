@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from moorage.api.storage import CSINode
 from moorage.cache.follower import Follower
-from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Cycle
 from moorage.plugins.volumes.csi_migration import MIGRATED_PLUGINS
 
@@ -58,17 +57,17 @@ class CSINodes:
         if version == self._version and not self._nodes.is_behind(table.node_log):
             return
         self._grow(len(table.alive))
-        for row in self._rows_to_read(table, version):
+        if version != self._version:
+            self._nodes.forget()
+
+        def read(row: int) -> None:
             node = table.nodes[row]
             found = objects.get(CSINode, node.name) if node is not None else None
             if found is not self._known[row]:
                 self._put(row, found)
-        self._version = version
 
-    def _rows_to_read(self, table: NodeTable, version: int) -> "range | set[int]":
-        changed = self._nodes.missed(table.node_log)
-        same = version == self._version and changed is not None
-        return set(changed or ()) if same else range(table.rows)
+        self._nodes.apply(table.node_log, lambda: range(table.rows), read)
+        self._version = version
 
     def _put(self, row: int, found: CSINode | None) -> None:
         self._known[row] = found

@@ -105,17 +105,19 @@ class NumaDomains:
         return self._free[row], self._sizes(table, row)
 
     def _catch_up(self, table: NodeTable, zones: ServedZones, columns: Columns) -> None:
-        nodes, pods = self._nodes.missed(table.node_log), self._pods.missed(table.pod_log)
-        if nodes is None or pods is None:
+        def afresh() -> tuple[Any, ...]:
             self._free.clear()
             self._taken.clear()
             self._reported.clear()
-            nodes, pods = (), ()
-        for row in set(nodes):
-            self._forget(row)
-        for row, pod, sign in pods:
+            return ()
+
+        def move(change: PodChange) -> None:
+            row, pod, sign = change
             if row in self._free:
                 self._apply(table, row, pod, sign, columns)
+
+        self._nodes.apply(table.node_log, afresh, self._forget)
+        self._pods.apply(table.pod_log, afresh, move)
         if self._zones_version != zones.version:
             self._zones_version = zones.version
             for row, node in enumerate(table.nodes):

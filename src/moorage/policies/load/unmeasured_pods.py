@@ -44,14 +44,19 @@ class UnmeasuredPods:
         """The load of pods that arrived after `measured` (row). Later calls update the array."""
         table = cache.table
         self._grow(len(table.alive))
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+
+        def afresh() -> tuple[PodChange, ...]:
             self._recount(cache, now)
-        for row, pod, sign in changes or ():
+            return ()
+
+        def move(change: PodChange) -> None:
+            row, pod, sign = change
             if sign > 0:
                 self._come(row, pod, self._left.pop(pod.uid, _started(pod, now)))
             else:
                 self._leave(row, pod)
+
+        self._pods.apply(table.pod_log, afresh, move)
         for row in np.flatnonzero(self._oldest[: table.rows] < measured[: table.rows]).tolist():
             self._forget(row, float(measured[row]))
         return self.load

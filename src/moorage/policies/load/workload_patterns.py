@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from moorage.cache.follower import Follower
-from moorage.cache.podinfo import CPU, MEMORY, PodInfo
+from moorage.cache.podinfo import CPU, MEMORY
 from moorage.cache.table import NodeTable, PodChange
 from moorage.policies.telemetry.node_measurements import UsageColumns
 
@@ -55,12 +55,12 @@ class WorkloadPatterns:
 
     def catch_up(self, table: NodeTable) -> None:
         """Count the pods that came and left, those of trials included."""
-        changes = self._pods.missed(table.pod_log)
-        if changes is None:
+
+        def afresh() -> list[PodChange]:
             self._tallies.clear()
-            changes = table.placed_pods()
-        for _, pod, sign in changes:
-            self._count(pod, sign)
+            return table.placed_pods()
+
+        self._pods.apply(table.pod_log, afresh, self._count)
 
     def namespaces(self) -> Iterator[str]:
         return (name for name, tally in self._tallies.items() if tally.pods)
@@ -76,7 +76,8 @@ class WorkloadPatterns:
         part = cpu / (cpu + memory) if cpu + memory else 0.5
         return WorkloadPattern(tally.pods, part, tally.batch / tally.pods)
 
-    def _count(self, pod: PodInfo, sign: int) -> None:
+    def _count(self, change: PodChange) -> None:
+        _, pod, sign = change
         tally = self._tallies.setdefault(pod.pod.namespace, NamespaceTotals())
         tally.pods += sign
         tally.cpu += sign * pod.nonzero[CPU]

@@ -56,24 +56,28 @@ class Measurements(Generic[M]):
 
     def columns(self, table: NodeTable) -> Matrix:
         """The measurements by row, brought up to date.  float64 (quantity, row)"""
-        rows = list(self._changed(table))
-        if rows:
-            self._columns[:, rows] = np.array([self._of(table, row) for row in rows]).T
+        capacity = len(table.alive)
+        if self._columns.shape[1] != capacity:
+            self._nodes.forget()
+
+        def afresh() -> range:
+            self._columns = self._empty(capacity)
+            return range(table.rows)
+
+        def put(row: int) -> None:
+            self._columns[:, row] = self._of(table, row)
+
+        def put_node(name: str) -> None:
+            if name in table.row_of:
+                put(table.row_of[name])
+
+        self._nodes.apply(table.node_log, afresh, put)
+        self._measured.apply(self._log, lambda: tuple(self._known), put_node)
         return self._columns
 
     def _of(self, table: NodeTable, row: int) -> M:
         node = table.nodes[row]
         return self._unknown if node is None else self._known.get(node.name, self._unknown)
-
-    def _changed(self, table: NodeTable) -> set[int]:
-        """The rows to read again: of newly measured nodes, and rows that another node took over."""
-        measured, moved = self._measured.missed(self._log), self._nodes.missed(table.node_log)
-        capacity = len(table.alive)
-        if measured is None or moved is None or self._columns.shape[1] != capacity:
-            self._columns = self._empty(capacity)
-            return set(range(table.rows))
-        rows = (table.row_of.get(name) for name in measured)
-        return {row for row in rows if row is not None} | set(moved)
 
     def _empty(self, rows: int) -> Matrix:
         return np.full((len(self._unknown), rows), np.nan)

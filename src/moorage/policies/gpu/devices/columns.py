@@ -86,19 +86,25 @@ class DeviceColumns:
 
     def catch_up(self, table: NodeTable) -> None:
         """Apply the new entries of the table's logs."""
-        changed, moved = self._rows.missed(table.node_log), self._pods.missed(table.pod_log)
-        if changed is None or moved is None:
+        if self._rows.is_lost(table.node_log) or self._pods.is_lost(table.pod_log):
+            self._rows.forget()
+            self._pods.forget()
+
+        def afresh() -> range:
             self._forget_all()
-            changed, moved = range(table.rows), table.placed_pods()
-        for row in sorted(set(changed)):
-            self._read_node(table, row)
-        for row, pod, sign in moved:
+            return range(table.rows)
+
+        def move(change: PodChange) -> None:
+            row, pod, sign = change
             if sign < 0:
                 self._release(row, pod.uid)
-                continue
+                return
             still_there = table.pods[row].get(pod.uid)
             if still_there is not None and pod.uid not in self._on[row]:
                 self._take(table, row, still_there)
+
+        self._rows.apply(table.node_log, afresh, lambda row: self._read_node(table, row))
+        self._pods.apply(table.pod_log, table.placed_pods, move)
 
     def validate(self, table: NodeTable) -> None:
         """Raise AssertionError if `left` is not what the pods on the nodes leave."""
