@@ -104,7 +104,7 @@ def _calling(method: str, found: Outcome) -> Callable[..., Any]:
     def call(self: MemoryCluster, *args: Any, **named: Any) -> Any:
         found.calls.append(f"{verb} {_path(args)} {named.get('subresource', '')}".strip())
         if method == "bind":
-            namespace, name, _, node = args
+            namespace, name, _, node = args[:4]
             found.placed.append(f"{namespace}/{name} {node}")
         return real(self, *args, **named)
 
