@@ -27,6 +27,8 @@ from tests.twin.weather import Weather
 T = TypeVar("T")
 Work = Callable[[], Awaitable[T]]
 OPTIONAL = ("podgroups", "elasticquotas")
+ANYBODYS = ("leases", "events")
+"""What a replica that does not lead may write: said here again, so as not to believe the fence."""
 REFUSALS = (
     Unauthorized("the token has expired"),
     TooManyRequests("too many requests", retry_after=1.0),
@@ -38,12 +40,18 @@ class FaultyServer:
     """An `ApiServer` for one replica."""
 
     def __init__(
-        self, cluster: MemoryCluster, clock: Clock, weather: Weather, fence: LeaseFence
+        self,
+        cluster: MemoryCluster,
+        clock: Clock,
+        weather: Weather,
+        fence: LeaseFence,
+        failures: list[str],
     ) -> None:
         self._cluster = cluster
         self._clock = clock
         self._weather = weather
         self._fence = fence
+        self._failures = failures
         self._in_transit: set[asyncio.Future[Any]] = set()
 
     async def _ask(self, resource: Resource, method: str, work: Work[T]) -> T:
@@ -61,6 +69,8 @@ class FaultyServer:
             return await work()
         if is_fenced(resource, method):
             self._fence.check()
+        if resource.plural not in ANYBODYS and self._fence.seconds_left <= 0:
+            self._failures.append(f"{method} {resource.plural} by a replica that does not lead")
         return await self._carry(work)
 
     async def _carry(self, work: Work[T]) -> T:

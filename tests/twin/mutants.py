@@ -8,6 +8,7 @@ from moorage.api.pod import Pod
 from moorage.app.leadership import Leadership
 from moorage.gang.group import Group
 from moorage.gang.pod_reasons import PodReasons
+from moorage.kube import fence
 from moorage.kube.fence import LeaseFence
 from moorage.scheduler import optional_resources
 from moorage.scheduler.status_writer import StatusWriter
@@ -37,6 +38,13 @@ def open_fence() -> Iterator[None]:
         mock.patch.object(LeaseFence, "check", return_value=None),
         mock.patch.object(Leadership, "may_attempt", return_value=True),
     ):
+        yield
+
+
+@contextlib.contextmanager
+def unfenced_pods() -> Iterator[None]:
+    """A kind of object is on the wrong list, so its writes do not look at the lease."""
+    with mock.patch.object(fence, "UNFENCED", fence.UNFENCED | {("", "pods")}):
         yield
 
 
@@ -75,6 +83,7 @@ def silent_gangs() -> Iterator[None]:
 MUTANTS: dict[str, Callable[[], contextlib.AbstractContextManager[None]]] = {
     "old view": old_view,
     "open fence": open_fence,
+    "unfenced pods": unfenced_pods,
     "hasty binding": hasty_binding,
     "first refusal believed": first_refusal_believed,
     "members in flight forgotten": members_in_flight_forgotten,

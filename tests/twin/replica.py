@@ -161,7 +161,7 @@ class Replica:
         self.lives += 1
         clock = ReplicaClock(self._clock, self.weather, lambda: self._error)
         fence = LeaseFence(TERMS.lease_duration, now=lambda: self._clock.now() + self._skew)
-        server = FaultyServer(self._cluster, clock, self.weather, fence)
+        server = FaultyServer(self._cluster, clock, self.weather, fence, self.failures)
         leadership: list[Leadership] = []
 
         def may_attempt() -> bool:

@@ -88,7 +88,8 @@ def strategy_service(metrics: Metrics) -> Callable[[RunProcess], Awaitable[None]
         metrics.register(strategies)
         scheduler = process.scheduler
         metrics.register(NamespaceCosts(lambda: scheduler.profiles, scheduler.cache))
-        writer = StrategyWriter(scheduler.server, lambda: scheduler.in_force)
+        leads = scheduler.active.is_set
+        writer = StrategyWriter(scheduler.server, lambda: scheduler.in_force if leads() else ())
         async with asyncio.TaskGroup() as both:
             both.create_task(strategies.run(process.clock), name="strategies/tell")
             both.create_task(writer.run(process.clock), name="strategies/write")

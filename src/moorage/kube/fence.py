@@ -16,12 +16,19 @@ from collections.abc import Callable
 from typing import Final
 
 from moorage.watch.api_errors import ApiError
-from moorage.watch.api_resources import RESOURCES, Resource
+from moorage.watch.api_resources import Resource
 
-FENCED: Final = frozenset(
-    RESOURCES[plural] for plural in ("pods", "persistentvolumes", "persistentvolumeclaims")
+UNFENCED: Final = frozenset(
+    {
+        ("coordination.k8s.io", "leases"),
+        ("", "namespaces"),
+        ("events.k8s.io", "events"),
+        ("authentication.k8s.io", "tokenreviews"),
+        ("authorization.k8s.io", "subjectaccessreviews"),
+    }
 )
-"""The resources that only a leader writes. Any replica may write leases, events, group status."""
+"""(group, plural) of what any replica may write: Leases and the namespace that one is made in,
+events, and questions who may see its port. Only a leader writes anything else."""
 
 
 def steady_time() -> float:
@@ -74,4 +81,4 @@ class LeaseFence:
 
 def is_fenced(resource: Resource, method: str) -> bool:
     """Whether only a leader may make this request."""
-    return method != "GET" and resource in FENCED
+    return method != "GET" and (resource.group, resource.plural) not in UNFENCED
