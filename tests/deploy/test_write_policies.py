@@ -14,8 +14,8 @@ from tests.deploy.tools import DEPLOY, Raw
 from tests.integration.control_plane import KEPT, ControlPlane, Refused, ask
 from tests.integration.harness import running, wait_for
 from tests.integration.making import node, pod
+from tests.integration.storage import ZONE, volume
 from tests.integration.storage import claim as volume_claim
-from tests.integration.storage import volume
 from tests.integration.test_claims import RESOURCE, claim, device_class
 from tests.integration.test_gpus import PROFILES, box, gpu_pod
 
@@ -43,7 +43,13 @@ def send(cluster: ControlPlane, account: Path) -> Iterator[Send]:
     taken["spec"]["claimRef"] = {"namespace": "default", "name": "data", "uid": "u-1"}
     web = pod("web")
     web["spec"]["containers"][0]["resources"]["limits"] = {RESOURCE: "1"}
-    cluster.create(node("n1"), web, volume("disk", "local", "here"), taken, device_class())
+    cluster.create(
+        node("n1", labels={ZONE: "here"}),
+        web,
+        volume("disk", "local", "here"),
+        taken,
+        device_class(),
+    )
     cluster.create(volume_claim("data", "local"), claim("own"), made)
     token = yaml.safe_load(account.read_text())["users"][0]["user"]["token"]
 
