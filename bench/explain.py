@@ -2,7 +2,7 @@
 
 .venv/bin/python bench/explain.py [--nodes 5000] [--pods 50000]     one JSON line
 
-A single-pod what-if is one pod of `{"pods": [...]}` at `POST /debug/whatif`, on a trial of the
+A single-pod what-if is one pod of `{"pods": [...]}` at `POST /debug/explain`, on a trial of the
 cache. Fit checks in batch are of pods of a hundred shapes, in turn, for each second of CPU.
 """
 

@@ -135,7 +135,7 @@ def _left(other: str, node: str) -> Raw:
 
 
 def _about(_: object) -> Raw:
-    can = {"explain": True, "whatif": True, "compare": True, "timeline": True}
+    can = {"explain": True, "compare": True, "timeline": True}
     return {
         "mode": "run", "version": "0.1.0", "instance": HOSTILE, "profiles": ["default-scheduler"],
         "generation": 3, "now": NOW, "live": True, "leader": True, "can": can,

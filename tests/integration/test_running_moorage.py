@@ -1,4 +1,4 @@
-"""A running Moorage is asked over HTTPS: explain, whatif, capacity, its decisions as a stream."""
+"""A running Moorage is asked over HTTPS: explanations, its decisions as a stream."""
 
 import contextlib
 import http.client
@@ -18,6 +18,9 @@ from tests.integration.making import Raw, node, pod
 from tests.integration.test_serving import get, placed, serving
 
 pytestmark = pytest.mark.kube
+
+API = "rbac.authorization.k8s.io/v1"
+RBAC = f"/apis/{API}"
 
 
 def asked(port: int, token: Path, *words: str) -> Any:
@@ -45,15 +48,12 @@ def failed(plane: ControlPlane, name: str) -> list[Raw]:
     return [each for each in mine if each["reason"] == "FailedScheduling"]
 
 
-def test_it_explains_answers_what_ifs_and_streams_what_it_decides(
-    plane: ControlPlane, tmp_path: Path
-) -> None:
+def test_it_explains_and_streams_what_it_decides(plane: ControlPlane, tmp_path: Path) -> None:
     good, bad = tmp_path / "token", tmp_path / "forged"
     good.write_text(plane.token)
     bad.write_text("forged")
     plane.create(node("n1"), node("n2"), pod("web", cpu="3"), pod("api", cpu="3"))
-    flags = ("--enable-explain", "--enable-whatif")
-    with serving(tmp_path, plane.kubeconfig, *flags) as (_, port):
+    with serving(tmp_path, plane.kubeconfig, "--enable-explain") as (_, port):
         wait_for(lambda: placed(plane) == {"web", "api"}, "not bound")
         path = "/debug/decisions?watch=1&since=1"
         with request(port, "GET", path, plane.token) as stream:
@@ -65,11 +65,7 @@ def test_it_explains_answers_what_ifs_and_streams_what_it_decides(
         told = asked(port, good, "explain", "big")
         refused = asked(port, bad, "explain", "big")
         absent = asked(port, good, "explain", "nobody")
-        drained = asked(port, good, "whatif", "--drain", "n1", "--add-node", "1=n2")
-        wrong = asked(port, good, "whatif", "--drain", "n9")
-        (shape := tmp_path / "shape.yaml").write_text(json.dumps(pod("shape", cpu="500m")))
-        (more,) = asked(port, good, "capacity", "--pod", str(shape))
-        with request(port, "POST", "/debug/whatif", plane.token, {"pods": [pod("s")]}) as answer:
+        with request(port, "POST", "/debug/explain", plane.token, {"pods": [pod("s")]}) as answer:
             (small,) = json.loads(answer.read())
         page = json.loads(get(port, "/debug/decisions?result=scheduled", plane.token).text)
 
@@ -79,21 +75,106 @@ def test_it_explains_answers_what_ifs_and_streams_what_it_decides(
     assert {change["kind"] for change in told["changes"]} >= {"request", "node"}
     assert "401" in refused
     assert "not found" in absent
-    (scenario,) = drained
-    assert (scenario["before"]["nodes"], scenario["after"]["nodes"]) == (2, 3)
-    left = [*scenario["moves"], *scenario["becomes_pending"]]
-    assert {each["source"] for each in left} == {"n1"}
-    assert "--drain n9: there is no such node" in wrong
     assert small["node"] in ("n1", "n2")
-    assert (more["fits"], more["runs_out"]) == (4, {"cpu": 2})
     first, second = page["items"]
     assert first["bound_ms"] >= first["steps"]["Bind"] > 0
     assert {first["node"], *first["runners_up"]} == {first["node"], second["node"]} == {"n1", "n2"}
 
 
-def test_neither_is_answered_unless_it_is_enabled(plane: ControlPlane, tmp_path: Path) -> None:
+def test_nothing_is_explained_unless_it_is_enabled(plane: ControlPlane, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text(plane.token)
     with serving(tmp_path, plane.kubeconfig) as (_, port):
         assert "start it with --enable-explain" in asked(port, token, "explain", "web")
-        assert "start it with --enable-whatif" in asked(port, token, "whatif", "--drain", "n1")
+
+
+ASK = {"nonResourceURLs": ["/debug/explain"], "verbs": ["post"]}
+GET_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
+LIST_NODES = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]}
+LIST_PODS = {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]}
+
+
+@contextlib.contextmanager
+def granted(plane: ControlPlane, rules: list[Raw], namespace: str = "") -> Iterator[None]:
+    """Rights of the service account `asker`, in one namespace or in the cluster."""
+    place = f"{RBAC}/namespaces/{namespace}/" if namespace else f"{RBAC}/cluster"
+    kind = "Role" if namespace else "ClusterRole"
+    role = {"metadata": {"name": "asker"}, "rules": rules}
+    roles, bindings = ("roles", "rolebindings")
+    plane.request("POST", f"{place}{roles}", {"apiVersion": API, "kind": kind, **role})
+    subject = {"kind": "ServiceAccount", "name": "asker", "namespace": "default"}
+    reference = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "asker"}
+    binding = {"metadata": {"name": "asker"}, "subjects": [subject], "roleRef": reference}
+    plane.request(
+        "POST", f"{place}{bindings}", {"apiVersion": API, "kind": f"{kind}Binding", **binding}
+    )
+    try:
+        yield
+    finally:
+        for plural in (roles, bindings):
+            plane.request("DELETE", f"{place}{plural}/asker")
+
+
+def asker(plane: ControlPlane) -> str:
+    """The token of an account without rights."""
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "asker"}}
+    plane.request("POST", accounts, account)
+    wanted = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    token: str = plane.request("POST", f"{accounts}/asker/token", wanted)["status"]["token"]
+    return token
+
+
+def posted(port: int, token: str, body: Raw) -> tuple[int, str]:
+    with request(port, "POST", "/debug/explain", token, body) as answer:
+        return answer.status, answer.read().decode()
+
+
+def test_nobody_is_answered_with_what_he_may_not_read_himself(
+    plane: ControlPlane, tmp_path: Path
+) -> None:
+    for name in ("secret", "team"):
+        plane.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    victim, big = pod("victim", cpu="3"), pod("big", cpu="3")
+    victim["metadata"]["namespace"], big["metadata"]["namespace"] = "secret", "team"
+    plane.create(node("n1"), victim)
+    token = asker(plane)
+    about = {"pod": "team/big"}
+    crlf = {
+        "pod": "team/x HTTP/1.1\r\nHost: a\r\n\r\n"
+        "DELETE /api/v1/namespaces/secret/pods/victim?gracePeriodSeconds=0"
+    }
+    ttl = "--authorization-webhook-cache-{}-ttl=100ms"
+    flags = ("--enable-explain", ttl.format("authorized"), ttl.format("unauthorized"))
+    with serving(tmp_path, plane.kubeconfig, *flags) as (_, port):
+        wait_for(lambda: "victim" in placed(plane), "not bound")
+        plane.create(big)
+        wait_for(lambda: failed(plane, "big"), "no event")
+        stranger = posted(port, token, about)
+        with granted(plane, [ASK]):
+            no_pods = wait_for(lambda: _not(403, "cannot post", posted(port, token, about)), "403")
+            hostile = posted(port, token, crlf)
+            with granted(plane, [GET_PODS], "team"):
+                no_nodes = wait_for(lambda: _not(403, "get pods", posted(port, token, about)), "")
+        with granted(plane, [ASK, GET_PODS, LIST_NODES]):
+            told = wait_for(lambda: _not(403, "", posted(port, token, about)), "not explained")
+        with granted(plane, [ASK, GET_PODS, LIST_NODES, LIST_PODS]):
+            more = wait_for(lambda: _all(posted(port, token, about)), "less")
+
+    assert (stranger[0], hostile[0]) == (403, 400)
+    assert 'cannot get pods in the namespace "team"' in no_pods[1]
+    assert "cannot list nodes at the cluster scope" in no_nodes[1]
+    assert told[0] == more[0] == 200
+    assert json.loads(told[1])["message"] == json.loads(more[1])["message"]
+    assert "victim" not in told[1]
+    assert plane.request("GET", "/api/v1/namespaces/secret/pods/victim")["spec"]["nodeName"] == "n1"
+
+
+def _all(answer: tuple[int, str]) -> tuple[int, str] | None:
+    """The answer, once it names the pods of others."""
+    return answer if "victim" in answer[1] else None
+
+
+def _not(status: int, words: str, answer: tuple[int, str]) -> tuple[int, str] | None:
+    """The answer, once it is another one: verdicts are kept, and reviews have a budget."""
+    return None if answer[0] == 429 or (answer[0] == status and words in answer[1]) else answer

@@ -63,7 +63,6 @@ def scheduler_sources(
             leader=leader(),
             can={
                 "explain": explain is not None,
-                "whatif": False,
                 "compare": True,
                 "timeline": True,
             },

@@ -83,7 +83,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     otlp_endpoint: str = ""
     dashboard: bool = False
     enable_explain: bool = False
-    enable_whatif: bool = False
     record: str = ""
     record_keep: str = ""
     anonymize: bool = False

@@ -3,7 +3,8 @@
     main                  the `moorage` command
     lazy_group            a click group that imports a command only to run it
     command_errors        how a command ends on an error: one line, and an exit code
-    standard_streams      output streams that are closed, full, or not in UTF-8
+    standard_streams      what is printed, and streams that are closed, full, or not in UTF-8
+    terminal              a console that obeys no control character of what it prints
     command_exit          exit codes, and signals while a command is still starting
     common                options that commands share, and exit code 2 on bad input
     bench_cmd             `moorage bench`: in-process throughput

@@ -12,7 +12,7 @@ from moorage.cli.cluster_options import ClusterChoice, ManifestCommand, with_clu
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
 from moorage.cli.pod_shapes import read_shapes
-from moorage.cli.server_question import asked_server, with_server_options
+from moorage.cli.server_question import without_server
 from moorage.cli.standard_streams import echo, stdout_to_stderr
 from moorage.cli.terminal import Terminal
 from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
@@ -38,7 +38,7 @@ from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity
     metavar="LABEL",
     help="The node label that tells node groups apart.",
 )
-@with_server_options
+@without_server
 @with_cluster_options
 @TABLE_OR_JSON
 @exit_on_bad_input
@@ -46,42 +46,31 @@ def capacity_command(
     paths: tuple[str, ...],
     shapes: tuple[str, ...],
     group_by: str,
-    server: str,
-    token_file: str,
-    authority: str,
-    insecure: bool,
     output: str,
     **given: Any,
 ) -> None:
     """Count how many more pods of a shape fit, where, and what runs out first.
 
     PATHs are manifests as `moorage simulate` reads them. They are scheduled first; then each shape
-    is counted by itself. Without PATHs a live cluster is read, with lists only, or with --server a
-    running Moorage is asked. The exit code is 1 if a plugin raised.
+    is counted by itself. Without PATHs a live cluster is read, with lists only. The exit code is 1
+    if a plugin raised.
 
     \b
     Examples:
       moorage capacity cluster.yaml --pod web.yaml
       moorage capacity cluster/ --pod small.yaml --pod gpu.yaml --by pool -o json
       moorage capacity --context staging --pod web.yaml
-      moorage capacity --server https://localhost:10259 --token-file token --pod web.yaml
     """
-    running = asked_server(paths, server, token_file, authority, insecure)
     choice = ClusterChoice(paths, **given)
     with stdout_to_stderr():
         pods = [pod for shape in shapes for pod in read_shapes(shape, choice.validate)]
-        if running is not None:
-            body = {"capacity": pods, "by": group_by}
-            found, errors = running.ask("/debug/whatif", body, list[Capacity]), False
-        else:
-            source = choice.source()
-            found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
-            errors = bool(source.errors)
+        source = choice.source()
+        found = [capacity(source.world, pod, group_by=group_by) for pod in pods]
     if output == "json":
         echo(msgspec.json.encode(found))
     else:
         _print(found, Terminal(highlight=False))
-    if errors:
+    if source.errors:
         sys.exit(FAILED)
 
 

@@ -116,7 +116,7 @@ def replay_sources(replay: Replay, records: DecisionRecords) -> Sources:
             profiles=tuple(replay.profiles),
             now=now,
             live=False,
-            can={"explain": False, "whatif": False, "compare": True, "timeline": True},
+            can={"explain": False, "compare": True, "timeline": True},
         ),
         now=lambda: now,
         cluster=ClusterSource(

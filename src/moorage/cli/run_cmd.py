@@ -151,7 +151,7 @@ async def _run(
         from moorage.cli.run_server import Shown, serve_run
 
         shown = Shown(metrics, log, decisions, history, feeds.running)
-        return partial(serve_run, options=options, kubeconfig=file, shown=shown)
+        return partial(serve_run, options=options, shown=shown)
 
     process = RunProcess(
         whole,

@@ -64,14 +64,7 @@ _OPTIONS = (
         "--enable-explain",
         is_flag=True,
         help="Answer POST /debug/explain from the live cache, to those whom the API server lets "
-        "post there. [default: do not]",
-    ),
-    click.option(
-        "--enable-whatif",
-        is_flag=True,
-        help="Answer POST /debug/whatif, to those whom the API server lets post there: where pods "
-        "would go from the live cache, changes of the cluster by a process of its own. "
-        "[default: do not]",
+        "post there, about what they may read themselves. [default: do not]",
     ),
     *RECORD,
     click.option(

@@ -7,7 +7,6 @@ from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.http_service import serve_process
 from moorage.app.inputs import RunOptions
 from moorage.app.run_process import RunProcess
-from moorage.config import yaml_dump
 from moorage.feeds.feeds import Feed
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs
@@ -39,13 +38,12 @@ async def serve_run(
     callers: Callers,
     *,
     options: RunOptions,
-    kubeconfig: str,
     shown: Shown,
 ) -> None:
     """Serve for as long as the process lasts."""
 
     def pages(health: Health) -> "Dashboard | None":
-        return _dashboard(process, health, options, kubeconfig, shown)
+        return _dashboard(process, health, options, shown)
 
     await serve_process(
         process,
@@ -54,13 +52,13 @@ async def serve_run(
         metrics=shown.metrics,
         logs=shown.logs,
         decisions=shown.decisions,
-        questions=_questions(process, options, kubeconfig),
+        questions=_questions(process, options),
         pages=pages,
     )
 
 
 def _dashboard(
-    process: RunProcess, health: Health, options: RunOptions, kubeconfig: str, shown: Shown
+    process: RunProcess, health: Health, options: RunOptions, shown: Shown
 ) -> "Dashboard | None":
     if not options.dashboard:
         return None
@@ -73,36 +71,28 @@ def _dashboard(
         metrics=shown.metrics,
         history=shown.history,
         feeds=shown.feeds,
-        explain=_explain(process, options, kubeconfig),
+        explain=_explain(process, options),
     )
 
 
-def _questions(process: RunProcess, options: RunOptions, kubeconfig: str) -> dict[str, Question]:
+def _questions(process: RunProcess, options: RunOptions) -> dict[str, Question]:
     """The questions that are answered; none unless they are enabled."""
-    if not (options.enable_explain or options.enable_whatif):
+    if not options.enable_explain:
         return {}
-    answers, found = _answers(process, options, kubeconfig), dict[str, Question]()
-    if options.enable_explain:
-        found["/debug/explain"] = Question(answers.explain)
-    if options.enable_whatif:
-        found["/debug/whatif"] = Question(answers.whatif)
-    return found
+    return {"/debug/explain": Question(_answers(process).answer)}
 
 
-def _explain(process: RunProcess, options: RunOptions, kubeconfig: str) -> "Explain | None":
+def _explain(process: RunProcess, options: RunOptions) -> "Explain | None":
     """Explains pods for the dashboard; None unless explanations are enabled."""
     if not options.enable_explain:
         return None
-    answers = _answers(process, options, kubeconfig)
-    return lambda pod: answers.explain({"pod": pod})
+    from moorage.explain.live_answers import WHOLE_CLUSTER  # few use it, and it imports slowly
+
+    answers = _answers(process)
+    return lambda pod: answers.explain({"pod": pod}, WHOLE_CLUSTER)
 
 
-def _answers(process: RunProcess, options: RunOptions, kubeconfig: str) -> "LiveAnswers":
-    from moorage.explain.live_answers import LiveAnswers  # few use it, and it imports slowly
-    from moorage.explain.process_answers import ProcessAnswers, cluster_options
+def _answers(process: RunProcess) -> "LiveAnswers":
+    from moorage.explain.live_answers import LiveAnswers
 
-    beside = ProcessAnswers(
-        cluster_options(kubeconfig, options.context, options.plugins),
-        lambda: yaml_dump.dump_configuration(process.in_force.configuration),
-    )
-    return LiveAnswers(process.scheduler, beside)
+    return LiveAnswers(process.scheduler)

@@ -15,9 +15,9 @@ from moorage.config.field_errors import InputError
 from moorage.tls_trust import trusting
 
 T = TypeVar("T")
-SECONDS: Final = 330.0
-"""A little longer than the server's limit for the longest question."""
-_SWITCHES: Final = {"/debug/explain": "--enable-explain", "/debug/whatif": "--enable-whatif"}
+SECONDS: Final = 40.0
+"""A little longer than the server's limit for a question."""
+_FLAGS: Final = ("--insecure-skip-tls-verify",)
 SERVER_OPTIONS: Final = (
     click.option("--server", default="", metavar="URL", help="Ask a running Moorage, over HTTPS."),
     click.option("--token-file", default="", metavar="FILE", help="The token to show to --server."),
@@ -39,12 +39,30 @@ SERVER_OPTIONS: Final = (
 _OF_A_SERVER: Final = frozenset({"token_file", "authority", "insecure"})
 _OF_A_CLUSTER: Final = frozenset({"context", "kubeconfig", "as_is", "config", "plugins", "seed"})
 """Parameters for a cluster that this process reads itself."""
+_NOT_ANSWERED: Final = (
+    "{0}: a running Moorage does not answer this: `moorage {1} --context CONTEXT` reads the "
+    "cluster with your own rights"
+)
 _ITS_OWN: Final = "--server asks about a cluster and a configuration of its own: leave out one"
 
 
 def with_server_options(command: F) -> F:
     """A command with the options that choose a running Moorage."""
     return with_options(SERVER_OPTIONS, command)
+
+
+def without_server(command: F) -> F:
+    """A command that no running Moorage answers; given --server, it says what does."""
+
+    def refuse(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+        if value:
+            raise click.UsageError(_NOT_ANSWERED.format(option.opts[0], ctx.command.name))
+
+    hidden = [
+        click.option(each, is_flag=each in _FLAGS, hidden=True, expose_value=False, callback=refuse)
+        for each in ("--server", "--token-file", "--certificate-authority", *_FLAGS)
+    ]
+    return with_options(hidden, command)
 
 
 class RunningServer(NamedTuple):
@@ -63,7 +81,7 @@ class RunningServer(NamedTuple):
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise InputError([f"{self.url}: {error}"]) from None
         if status == 404 and not text.startswith("pods"):
-            raise InputError([f"{self.url}{path}: not served: start it with {_SWITCHES[path]}"])
+            raise InputError([f"{self.url}{path}: not served: start it with --enable-explain"])
         if status != 200:
             raise InputError([f"{self.url}{path}: {status}: {text.strip()}"])
         return msgspec.json.decode(text, type=answer)

@@ -1,7 +1,7 @@
 """`moorage whatif`: what happens to a cluster if it is changed."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -16,13 +16,13 @@ from moorage.cli.cluster_options import (
 )
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import TABLE_OR_JSON, exit_on_bad_input
-from moorage.cli.server_question import asked_server, with_server_options
+from moorage.cli.server_question import without_server
 from moorage.cli.standard_streams import echo, stdout_to_stderr
 from moorage.cli.terminal import Terminal
 from moorage.cli.whatif_text import print_answers
 from moorage.config.field_errors import InputError
-from moorage.explain.what_if_answer import Start, WhatIfAnswer, answer, settle
-from moorage.explain.what_if_changes import AddedNodes, Changes, asked, read_changes
+from moorage.explain.what_if_answer import Start, answer, settle
+from moorage.explain.what_if_changes import AddedNodes, Changes, read_changes
 from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
 
 
@@ -41,7 +41,7 @@ from moorage.simulate.size_limits import MOST_NODES, MOST_PODS, read_count
 @click.option(
     "--to-config", default="", metavar="FILE", help="Schedule with another configuration."
 )
-@with_server_options
+@without_server
 @with_cluster_options
 @TABLE_OR_JSON
 @exit_on_bad_input
@@ -54,10 +54,6 @@ def whatif_command(
     zones: tuple[str, ...],
     scaled: tuple[str, ...],
     to_config: str,
-    server: str,
-    token_file: str,
-    authority: str,
-    insecure: bool,
     output: str,
     **given: Any,
 ) -> None:
@@ -73,29 +69,23 @@ def whatif_command(
       moorage whatif cluster/ app.yaml --lose-zone eu-1a
       moorage whatif --context staging --drain node-3 --add-node 2=node-1
       moorage whatif snapshot.yaml -f scenarios.yaml -o json
-      moorage whatif --server https://localhost:10259 --token-file token --drain node-3
     """
     flags = _flags(added, drained, removed, zones, scaled, to_config)
     scenarios = [*(read_changes(file) if file else ()), *([flags] if flags is not None else ())]
     if not scenarios:
         raise InputError(["nothing to change: give --drain, --add-node ..., or -f FILE"])
-    running = asked_server(paths, server, token_file, authority, insecure)
-    if running is not None:
-        answers = running.ask("/debug/whatif", asked(scenarios), list[WhatIfAnswer])
-        errors: Iterable[str] = ()
-    else:
-        with stdout_to_stderr():
-            named = {each.config: f"-f {file}: config" for each in scenarios if each.config}
-            if to_config:
-                named[to_config] = "--to-config"
-            start = _start(ClusterChoice(paths, **given), named)
-            say_of_run(start.settled)
-            answers, errors = [answer(start, each) for each in scenarios], start.settled.errors
+    with stdout_to_stderr():
+        named = {each.config: f"-f {file}: config" for each in scenarios if each.config}
+        if to_config:
+            named[to_config] = "--to-config"
+        start = _start(ClusterChoice(paths, **given), named)
+        say_of_run(start.settled)
+        answers = [answer(start, each) for each in scenarios]
     if output == "json":
         echo(msgspec.json.encode(answers))
     else:
         print_answers(answers, Terminal(highlight=False))
-    if errors or any(each.errors for each in answers):
+    if start.settled.errors or any(each.errors for each in answers):
         sys.exit(FAILED)
 
 

@@ -6,6 +6,7 @@ that several viewers need is encoded once.
 """
 
 import asyncio
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +16,8 @@ import msgspec
 from aiohttp import web
 
 from moorage.dashboard.viewers import TooManyViewers, Viewers
+from moorage.observe.logs import say
+from moorage.observe.repeated_failures import RepeatedFailures
 from moorage.serve.gate import refusal
 
 KEEP_ALIVE_SECONDS: Final = 15.0
@@ -53,6 +56,7 @@ class EventStream:
     def __init__(self, channels: Iterable[Channel]) -> None:
         self._channels = {each.name: each for each in channels}
         self.viewers = Viewers(self._catch_up)
+        self._failures = RepeatedFailures(time.monotonic)
         self._followed: Counter[str] = Counter()
         self._frames: dict[tuple[str, Any], tuple[bytes, Any]] = {}
         self._beat = -1
@@ -61,7 +65,12 @@ class EventStream:
         """Bring every followed channel up to date, once for all viewers."""
         for name, channel in self._channels.items():
             if self._followed[name]:
-                await channel.catch_up()
+                try:
+                    await channel.catch_up()
+                except Exception as error:  # viewers of the other channels go on looking
+                    if self._failures.due(name) is not None:
+                        what = f"{type(error).__name__}: {error}"
+                        say(logging.ERROR, "A view of the dashboard failed", view=name, err=what)
                 await asyncio.sleep(0)
 
     async def get(self, request: web.Request) -> web.StreamResponse:

@@ -15,7 +15,6 @@
     what_if_answer     which pods move, which wait, and the KPIs after the changes
     gang_changes       a gang as a whole: how many of its pods fit, the smallest change for all
     live_answers       explanations on the cache of a running scheduler
-    process_answers    answers that take too long for that, computed by a separate process
     time_slices        work that takes turns with the event loop, a few milliseconds at a time
     capacity           how many more pods of a shape fit, where, and what runs out first
     defragmentation    moves of a few pods that make unusable GPUs usable

@@ -84,11 +84,6 @@ def capacity(
         )
 
 
-def fills_alone(world: World, raw: dict[str, Any]) -> bool:
-    """Whether copies of a pod do not depend on each other, so that counting them is quick."""
-    return _fills_alone(world.question(_shape(raw)))
-
-
 def _shape(raw: dict[str, Any]) -> Pod:
     """A new pod like this one, without its uid and node: the pod itself may exist already."""
     pod = decode_as(raw, Pod)

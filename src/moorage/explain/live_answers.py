@@ -11,13 +11,12 @@ from moorage.api.name_validation import dns_label_faults, subdomain_faults
 from moorage.api.pod import Pod
 from moorage.cycle import scoring
 from moorage.explain import queue_state
-from moorage.explain.capacity import INSTANCE_TYPE, Capacity, capacity, fills_alone
 from moorage.explain.explanation import Explanation, explain
-from moorage.explain.process_answers import ProcessAnswers
 from moorage.explain.time_slices import Pause, SlicedWork
 from moorage.explain.world import World
 from moorage.gang.feature import Gangs
 from moorage.scheduler.scheduler import Scheduler
+from moorage.serve.callers import Caller
 from moorage.watch.api_errors import NotFound
 from moorage.watch.api_resources import PODS
 
@@ -25,6 +24,11 @@ T = TypeVar("T")
 Raw = dict[str, Any]
 MOST_PODS: Final = 50
 """How many pods one what-if may be about."""
+WITH_A_GANG: Final = (
+    "{0} waits with its gang, which takes too long to explain between attempts: "
+    "`moorage explain --context CONTEXT {0}` does it, with your own rights"
+)
+_NAME_OTHER_PODS: Final = frozenset({"evict", "wait"})
 SHARE: Final = 3.0
 """After each slice, the event loop runs for this many times the length of the slice."""
 TRIES: Final = 5
@@ -39,25 +43,43 @@ class Placed(msgspec.Struct, frozen=True):
     message: str = ""
 
 
+async def _everything(verb: str, resource: str, namespace: str) -> bool:
+    return True
+
+
+WHOLE_CLUSTER: Final = Caller("", _everything)
+"""Who may see the dashboard may see all that is in it: that is one right."""
+
+
 class LiveAnswers:
     """Answers from the cache of a running scheduler; each slice rolls back what it tried.
 
-    Questions that take too long for that, about gangs and changes of the cluster, go to `beside`.
+    Nobody is answered with what he may not read himself: nodes, pods of these namespaces. Changes
+    that name other pods are left out unless he may list all pods.
     """
 
-    def __init__(self, scheduler: Scheduler, beside: ProcessAnswers) -> None:
+    def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self._beside = beside
 
-    async def explain(self, body: dict[str, Any]) -> Explanation:
+    async def answer(self, body: Raw, caller: Caller) -> Explanation | list[Placed]:
+        """`{"pods": [...]}`: where they would go; anything else is for `explain`."""
+        return await (self.place if "pods" in body else self.explain)(body, caller)
+
+    async def explain(self, body: Raw, caller: Caller) -> Explanation:
         """`{"pod": "namespace/name"}`: a pod of the cluster; `{"object": ...}`: any pod."""
         raw = body.get("object")
+        namespace, name = _key(body.get("pod")) if raw is None else (_decoded(raw).namespace, "")
+        await _must_read(caller, namespace)
         if raw is None:
-            raw = await self._read(str(body.get("pod") or ""))
+            raw = await self._read(namespace, name)
         pod = _decoded(raw)
         if self._waits_with_a_gang(pod):
-            return await self._beside.explain(pod.key)
-        return await self._answered(lambda world: self._explained(world, raw, pod))
+            raise ValueError(WITH_A_GANG.format(pod.key))
+        told = await self._answered(lambda world: self._explained(world, raw, pod))
+        if await caller.may("list", "pods", ""):
+            return told
+        changes = tuple(each for each in told.changes if each.kind not in _NAME_OTHER_PODS)
+        return msgspec.structs.replace(told, changes=changes)
 
     def _waits_with_a_gang(self, pod: Pod) -> bool:
         group = self._scheduler.feature(Gangs).groups.of(pod) if pod.uid else None
@@ -65,33 +87,16 @@ class LiveAnswers:
             return False
         return group.tree is None and group.minimum > 1
 
-    async def whatif(self, body: dict[str, Any]) -> Any:
-        """`{"pods": [...]}`, `{"capacity": [...]}`, or changes: see `ProcessAnswers.whatif`."""
-        if "capacity" in body:
-            return await self.capacity(body)
-        return await (self.place(body) if "pods" in body else self._beside.whatif(body))
-
-    async def capacity(self, body: dict[str, Any]) -> list[Capacity]:
-        """`{"capacity": [pod, ...], "by": label}`: how many more of each pod fit."""
-        shapes, group_by = body["capacity"], str(body.get("by") or INSTANCE_TYPE)
-        if not isinstance(shapes, list) or not 0 < len(shapes) <= MOST_PODS:
-            raise ValueError(f"capacity: a list of 1 to {MOST_PODS} pods")
-        named = [_named(each, number) for number, each in enumerate(shapes)]
-        found = await self._answered(lambda world: _counted(world, named, group_by))
-        return await self._beside.capacity(named, group_by) if found is None else found
-
-    async def place(self, body: dict[str, Any]) -> list[Placed]:
+    async def place(self, body: Raw, caller: Caller) -> list[Placed]:
         """`{"pods": [...]}`: where the pods would go, each after those before it are placed."""
         given = body.get("pods")
         if not isinstance(given, list) or not 0 < len(given) <= MOST_PODS:
             raise ValueError(f"pods: a list of 1 to {MOST_PODS} pods")
         pods = [_distinct(_decoded(each), number) for number, each in enumerate(given)]
+        await _must_read(caller, *sorted({pod.namespace for pod in pods}))
         return await self._answered(lambda world: placed(world, pods))
 
-    async def _read(self, key: str) -> dict[str, Any]:
-        namespace, _, name = key.partition("/")
-        if dns_label_faults(namespace) or subdomain_faults(name):
-            raise ValueError('write {"pod": "namespace/name"}, or a pod as {"object": ...}')
+    async def _read(self, namespace: str, name: str) -> Raw:
         try:
             return await self._scheduler.server.get(PODS, namespace, name)
         except NotFound as error:
@@ -152,22 +157,18 @@ class LiveAnswers:
         return explain(world, raw, node=node, waits_for=reasons, queue_place=place)
 
 
-def _counted(world: World, shapes: list[Raw], group_by: str) -> list[Capacity] | None:
-    """The capacities; None if copies must be placed one by one, which takes too long here."""
-    found = []
-    for raw in shapes:
-        if not fills_alone(world, raw):
-            return None
-        found.append(capacity(world, raw, group_by=group_by))
-        world.pause()
-    return found
+def _key(named: Any) -> tuple[str, str]:
+    namespace, _, name = str(named or "").partition("/")
+    if dns_label_faults(namespace) or subdomain_faults(name):
+        raise ValueError('write {"pod": "namespace/name"}, or a pod as {"object": ...}')
+    return namespace, name
 
 
-def _named(raw: Any, number: int) -> Raw:
-    """A pod that is none of the cluster's."""
-    _decoded(raw)
-    metadata = {"name": f"shape-{number}", **(raw.get("metadata") or {}), "uid": f"shape-{number}"}
-    return {"apiVersion": "v1", "kind": "Pod", **raw, "metadata": metadata}
+async def _must_read(caller: Caller, *namespaces: str) -> None:
+    """Refuse a caller who may not read what an answer about pods there tells of."""
+    for namespace in namespaces:
+        await caller.must("get", "pods", namespace)
+    await caller.must("list", "nodes")
 
 
 def placed(world: World, pods: list[Pod]) -> list[Placed]:

@@ -46,6 +46,8 @@ class SlicedWork(Generic[T]):
 
     def run_slice(self) -> bool:
         """Run the work until its slice is over or it is done; True if it is done."""
+        if self.is_done:  # abandoned, while the slice waited for its turn
+            return True
         if self._thread is None:
             self._thread = threading.Thread(target=self._serve, name="explain", daemon=True)
             self._thread.start()
@@ -54,8 +56,10 @@ class SlicedWork(Generic[T]):
         return self.is_done
 
     def abandon(self) -> None:
-        """End the work at its current `pause`."""
-        if self._thread is not None and not self.is_done:
+        """End the work at its current `pause`; no slice runs any more."""
+        if self._thread is None:
+            self.is_done = True
+        elif not self.is_done:
             self._to_work.put(False)
             self._to_loop.get()
 

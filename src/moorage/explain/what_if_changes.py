@@ -1,15 +1,13 @@
 """The changes of a what-if: nodes added and removed, workloads scaled, another configuration."""
 
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from moorage.app import input_files
 from moorage.config import strict_decoder, yaml_documents
 from moorage.config.field_errors import InputError, Report, unsupported
-from moorage.config.types import KIND as CONFIGURATION
 from moorage.simulate import what_if
 from moorage.simulate.manifest_files import Manifest
 from moorage.simulate.scenario_schema import API_VERSION
@@ -84,23 +82,3 @@ def _beside(changes: Changes, folder: Path) -> Changes:
     )
     config = str(folder / changes.config) if changes.config else ""
     return msgspec.structs.replace(changes, add_nodes=nodes, config=config)
-
-
-def asked(scenarios: Iterable[Changes]) -> dict[str, Any]:
-    """Scenarios as a request to a running scheduler, with the content of files inline."""
-    return {"scenarios": [_written_out(each) for each in scenarios]}
-
-
-def _written_out(changes: Changes) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        name: value for name, value in msgspec.to_builtins(changes).items() if value
-    }
-    for node in made.get("addNodes", ()):
-        if Path(node["like"]).is_file():
-            node["like"] = what_if.read_node(node["like"]).raw
-    if changes.config:
-        read = yaml_documents.find_only_document
-        made["config"] = read(
-            Path(changes.config).read_bytes(), CONFIGURATION, changes.config
-        ).value
-    return made

@@ -8,11 +8,12 @@ send is refused because of its Host header.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
-from moorage.serve.callers import HEALTH_PATHS, Callers
+from moorage.serve.callers import HEALTH_PATHS, Caller, Callers
 from moorage.serve.client_certificates import ClientCertificates
 from moorage.serve.request_authorizer import Authorizer, Denied
 from moorage.serve.secure_serving import is_loopback
@@ -20,8 +21,8 @@ from moorage.serve.secure_serving import is_loopback
 NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
 FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
-CALLER: Final = web.RequestKey("caller", str)
-"""The key for the caller's name in a request."""
+CALLER: Final = web.RequestKey("caller", Caller)
+"""The key for the caller in a request."""
 WHOLE_TREES: Final = ("/dashboard/",)
 """Each tree is authorized as one path: the paths below it contain names of pods and nodes, so that
 there is no end of them."""
@@ -73,19 +74,21 @@ class Gate:
             return await handler(request)
         if self._authorizer is None:
             return refusal(403, NO_AUTHORIZER)
+        authorizer, address = self._authorizer, request.remote or ""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         bearer = token.strip() if scheme.lower() == "bearer" else ""
         try:
-            user = await self._authorizer.check(
+            user = await authorizer.check(
                 bearer,
                 request.method.lower(),
                 reviewed_path(request.path),
-                address=request.remote or "",
+                address=address,
                 user=self.certificates.user_of(request),
             )
         except Denied as denied:
             return refusal(denied.status, str(denied))
-        request[CALLER] = user.get("username", "")
+        may = partial(authorizer.may, user, address=address)
+        request[CALLER] = Caller(user.get("username", ""), may)
         return await handler(request)
 
     @web.middleware

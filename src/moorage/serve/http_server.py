@@ -8,7 +8,7 @@
 | /configz | the configuration in force, as JSON |
 | /debug/strategies | what AdaptiveSchedulingPlugin has learnt, and why it places pods as it does |
 | /debug/decisions | the last attempts, filtered (?pod=NS/NAME ...) and paged; ?watch=1 streams |
-| /debug/explain /debug/whatif | POST a question about the live cache; only where enabled |
+| /debug/explain | POST a question about the live cache; only where enabled |
 | /debug/stacks | the stacks of all threads and tasks |
 | /debug/profile?seconds=N | CPU time by collapsed stack, for a flame graph |
 | /debug/flags/v | PUT a number: the log verbosity from now on |
@@ -36,7 +36,7 @@ from moorage.serve.gate import Gate, busy_while_answering
 from moorage.serve.health import Health, HealthAnswer
 from moorage.serve.loop_watchdog import LoopWatchdog
 from moorage.serve.open_listener import OpenListener
-from moorage.serve.questions import Question, Questions
+from moorage.serve.questions import MOST_BYTES, Question, Questions
 from moorage.serve.secure_serving import Listener, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
@@ -138,7 +138,9 @@ class Server:
 
     def _application(self, trusted: bool) -> web.Application:
         gate = self.gate.loopback if trusted else self.gate.authorize
-        app = web.Application(middlewares=[busy_while_answering(self._busy), gate])
+        app = web.Application(
+            middlewares=[busy_while_answering(self._busy), gate], client_max_size=MOST_BYTES
+        )
         app.router.add_get("/metrics", self._get_metrics)
         app.router.add_get("/configz", self._get_configz)
         app.router.add_get("/debug/strategies", self._get_strategies)

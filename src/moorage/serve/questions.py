@@ -7,11 +7,16 @@ from typing import Any, Final
 import msgspec
 from aiohttp import web
 
+from moorage.api.decode import UNREADABLE
+from moorage.serve.callers import Caller
 from moorage.serve.gate import CALLER, refusal
+from moorage.serve.request_authorizer import Denied
 
-Answer = Callable[[dict[str, Any]], Awaitable[Any]]
-"""Answers a body; raises ValueError for an invalid body, LookupError for what does not exist."""
+Answer = Callable[[dict[str, Any], Caller], Awaitable[Any]]
+"""Answers a caller's body; raises ValueError for an invalid body, LookupError for what does not
+exist, Denied for what the caller may not read himself."""
 MOST_BYTES: Final = 4 << 20
+TOO_LARGE: Final = f"more than {MOST_BYTES >> 20} MiB\n"
 BUSY: Final = "Too many requests: {} being answered, at most {} at once: ask again in a second\n"
 YOURS: Final = "Too many requests: a question of yours is being answered: wait for it\n"
 
@@ -37,25 +42,31 @@ class Questions:
     async def post(self, request: web.Request) -> web.Response:
         """Answer one question, or refuse it while others are being answered."""
         question, callers = self._by_path[request.path], self._callers[request.path]
-        caller = request.get(CALLER) or request.remote or ""
-        if callers[caller]:
+        caller = request[CALLER]
+        if callers[caller.name]:
             return refusal(429, YOURS)
         if callers.total() >= question.most:
             return refusal(429, BUSY.format(f"{callers.total()} questions are", question.most))
-        callers[caller] += 1
+        callers[caller.name] += 1
         try:
-            return await self._answer(question, request)
+            return await self._answer(question, caller, request)
         finally:
-            del callers[caller]
+            del callers[caller.name]
 
-    async def _answer(self, question: Question, request: web.Request) -> web.Response:
+    async def _answer(
+        self, question: Question, caller: Caller, request: web.Request
+    ) -> web.Response:
         if (request.content_length or 0) > MOST_BYTES:
-            return refusal(413, f"more than {MOST_BYTES >> 20} MiB\n")
+            return refusal(413, TOO_LARGE)
         try:
             body = msgspec.json.decode(await request.read(), type=dict[str, Any])
-            answer = await question.answer(body)
-        except (ValueError, msgspec.DecodeError) as error:
+            answer = await question.answer(body, caller)
+        except web.HTTPRequestEntityTooLarge:
+            return refusal(413, TOO_LARGE)
+        except (ValueError, *UNREADABLE) as error:
             return refusal(400, f"{error}\n")
+        except Denied as denied:
+            return refusal(denied.status, str(denied))
         except LookupError as error:
             return refusal(404, f"{error.args[0] if error.args else error}\n")
         except TimeoutError as error:

@@ -97,15 +97,25 @@ class Authorizer:
                 user = await self._user(token, address) if token else ANONYMOUS
             if user is None:
                 raise Denied(401, "Unauthorized: the token is not valid\n")
-            allowed = await self._allowed(user, verb, path, address)
         except ApiError as error:
-            if self._failures.due(error.reason) is not None:
-                say(logging.WARNING, "Nobody can be asked who may look", err=str(error))
-            raise Denied(503, f"the API server could not be asked: {error}\n") from error
-        if not allowed:
+            raise self._unanswered(error) from error
+        attributes = {"nonResourceAttributes": {"path": path, "verb": verb}}
+        if not await self._allowed(user, attributes, address):
             name = user.get("username", "")
             raise Denied(403, f'Forbidden: user "{name}" cannot {verb} path "{path}"\n')
         return user
+
+    async def may(
+        self, user: dict[str, Any], verb: str, resource: str, namespace: str, *, address: str = ""
+    ) -> bool:
+        """Whether the user may do that to this core resource; in all namespaces, without one."""
+        attributes = {"namespace": namespace, "verb": verb, "resource": resource, "version": "v1"}
+        return await self._allowed(user, {"resourceAttributes": attributes}, address)
+
+    def _unanswered(self, error: ApiError) -> Denied:
+        if self._failures.due(error.reason) is not None:
+            say(logging.WARNING, "Nobody can be asked who may look", err=str(error))
+        return Denied(503, f"the API server could not be asked: {error}\n")
 
     async def _user(self, token: str, address: str) -> dict[str, Any] | None:
         if len(token) > MOST_TOKEN_BYTES:
@@ -125,9 +135,11 @@ class Authorizer:
         found: dict[str, Any] | None = await self._once(key, key, address, ask)
         return found
 
-    async def _allowed(self, user: dict[str, Any], verb: str, path: str, address: str) -> bool:
+    async def _allowed(
+        self, user: dict[str, Any], attributes: dict[str, dict[str, str]], address: str
+    ) -> bool:
         caller = repr(sorted(user.items()))
-        key = f"{caller} {verb} {path}"
+        key = f"{caller} {attributes}"
         if (kept := self._verdicts.get(key)) is not None:
             return kept[0]
         spec = {
@@ -135,7 +147,7 @@ class Authorizer:
             "groups": user.get("groups") or [],
             "uid": user.get("uid", ""),
             "extra": user.get("extra") or {},
-            "nonResourceAttributes": {"path": path, "verb": verb},
+            **attributes,
         }
 
         async def ask() -> bool:
@@ -147,7 +159,10 @@ class Authorizer:
                 self.budget.welcome(caller)
             return allowed
 
-        return bool(await self._once(key, caller, address, ask))
+        try:
+            return bool(await self._once(key, caller, address, ask))
+        except ApiError as error:
+            raise self._unanswered(error) from error
 
     async def _once(
         self, key: str, caller: str, address: str, ask: Callable[[], Awaitable[V]]

@@ -10,12 +10,6 @@ from moorage.cli.server_question import RunningServer
 from tests.unit.cli.command import CLUSTER
 
 URL = "https://localhost:10259"
-COMMANDS = {
-    "explain": ("explain",),
-    "whatif": ("whatif", "--drain", "a"),
-    "capacity": ("capacity", "--pod", "FILE"),
-}
-every_command = pytest.mark.parametrize("command", COMMANDS)
 
 
 @pytest.fixture
@@ -26,20 +20,17 @@ def nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(RunningServer, "_post", must_not_ask)
 
 
-def refusal(folder: Path, command: str, *words: str) -> str:
+def refusal(folder: Path, *words: str) -> str:
     """What is said; FILE is a manifest of a cluster, NONE a file that is not there."""
     (folder / "all.yaml").write_text(CLUSTER)
     places = {"FILE": str(folder / "all.yaml"), "NONE": str(folder / "none")}
-    pod = ["default/web"] if command == "explain" else []
-    given = [places.get(word, word) for word in (*COMMANDS[command], *words)]
 
-    told = CliRunner().invoke(main, [*given, *pod])
+    told = CliRunner().invoke(main, [places.get(word, word) for word in words])
 
     assert (told.exit_code, told.stdout) == (2, ""), told.output
     return told.stderr.replace(str(folder), "")
 
 
-@every_command
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -77,5 +68,25 @@ def refusal(folder: Path, command: str, *words: str) -> str:
     ],
 )
 @pytest.mark.usefixtures("nobody_is_asked")
-def test_refusals(tmp_path: Path, command: str, words: tuple[str, ...], said: str) -> None:
-    assert said in refusal(tmp_path, command, *words)
+def test_refusals(tmp_path: Path, words: tuple[str, ...], said: str) -> None:
+    assert said in refusal(tmp_path, "explain", *words, "default/web")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(("--server", URL), id="a running Moorage"),
+        pytest.param(("--server", URL, "--token-file", "NONE"), id="with a token"),
+        pytest.param(("--insecure-skip-tls-verify", "--server", URL), id="of no certificate"),
+    ],
+)
+@pytest.mark.parametrize(
+    "command", [("whatif", "--drain", "a"), ("capacity", "--pod", "FILE")], ids=lambda each: each[0]
+)
+@pytest.mark.usefixtures("nobody_is_asked")
+def test_what_if_is_asked_with_ones_own_rights(
+    tmp_path: Path, command: tuple[str, ...], words: tuple[str, ...]
+) -> None:
+    said = refusal(tmp_path, *command, *words)
+
+    assert f"`moorage {command[0]} --context CONTEXT` reads the cluster with your own" in said

@@ -271,6 +271,31 @@ def test_queue_and_health_are_told_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     assert told["health"] == {"ok": True, "alerts": 0}
 
 
+def test_a_view_that_fails_leaves_the_others_alone(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nobody can stop the page of every viewer by an object that one view cannot read."""
+    monkeypatch.setattr(viewers, "BEAT_SECONDS", 0.01)
+
+    async def broken(view: ClusterView) -> None:
+        raise ValueError("invalid literal for int(): '²'")
+
+    monkeypatch.setattr(ClusterView, "catch_up_some", broken)
+    run = finished(node("a").offering(cpu="8"), pod("huge").requesting(cpu="16"), seconds=1)
+
+    async def main() -> list[tuple[str, Any]]:
+        async with serving(Dashboard(run.sources)) as asker:
+            looking = asyncio.ensure_future(events(asker, "cluster,queue,decisions", 2))
+            await asyncio.sleep(0.05)
+            run.records.attempted(attempt(99))
+            return await asyncio.wait_for(looking, 5)
+
+    told = dict(asyncio.run(main()))
+
+    assert set(told) == {"queue", "decisions"}
+    assert [each.message for each in caplog.records] == ["A view of the dashboard failed"]
+
+
 def test_only_so_many_may_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(viewers, "BEAT_SECONDS", 0.01)
     run = finished(node("a"), seconds=1)

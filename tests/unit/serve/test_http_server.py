@@ -5,7 +5,7 @@ import io
 import re
 import shutil
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
 import aiohttp
@@ -17,11 +17,12 @@ from moorage.observe import logs
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import request_authorizer as authz
 from moorage.serve.bounded_listener import MOST_CONNECTIONS
+from moorage.serve.callers import Caller
 from moorage.serve.gate import FOREIGN_HOST, Gate
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
 from moorage.serve.open_listener import OpenListener
-from moorage.serve.questions import Question
+from moorage.serve.questions import MOST_BYTES, Question
 from moorage.serve.request_authorizer import Authorizer
 from moorage.serve.secure_serving import Certificates, Listener, ListenerError
 from moorage.watch.api_resources import Resource
@@ -67,7 +68,7 @@ class Client:
         return await self.ask("GET", path, token)
 
     async def ask(
-        self, method: str, path: str, token: str = "", body: str | None = None
+        self, method: str, path: str, token: str = "", body: Any = None
     ) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         url = URL(self._url + path, encoded=True)
@@ -165,13 +166,41 @@ def test_tls_asks_who_may_look(path: str, token: str, want: int) -> None:
     ],
 )
 def test_questions_are_for_those_who_may_ask(enabled: bool, token: str, want: int) -> None:
-    async def answer(body: dict[str, Any]) -> dict[str, Any]:
+    async def answer(body: dict[str, Any], caller: Caller) -> dict[str, Any]:
         return body
 
     async def ask(client: Client) -> int:
         return (await client.ask("POST", "/debug/explain", token, "{}"))[0]
 
     questions = {"/debug/explain": Question(answer)} if enabled else {}
+    serving = server(TLS, gate=Gate(Authorizer(reviews)), questions=questions)
+
+    assert asking(serving, "https", ask) == want
+
+
+@needs_openssl
+@pytest.mark.parametrize(
+    ("size", "want"),
+    [
+        pytest.param(3 << 20, 200, id="more than aiohttp takes by itself"),
+        pytest.param(MOST_BYTES, 413, id="more than is documented"),
+    ],
+)
+@pytest.mark.parametrize("chunked", [False, True], ids=["of known length", "in chunks"])
+def test_a_question_may_have_four_mebibytes(size: int, want: int, chunked: bool) -> None:
+    data = b'{"a":"%s"}' % (b"x" * size)
+
+    async def answer(body: dict[str, Any], caller: Caller) -> int:
+        return len(body["a"])
+
+    async def chunks() -> AsyncIterator[bytes]:
+        yield data
+
+    async def ask(client: Client) -> int:
+        body = chunks() if chunked else io.BytesIO(data)
+        return (await client.ask("POST", "/debug/explain", "good", body))[0]
+
+    questions = {"/debug/explain": Question(answer)}
     serving = server(TLS, gate=Gate(Authorizer(reviews)), questions=questions)
 
     assert asking(serving, "https", ask) == want
