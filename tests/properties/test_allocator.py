@@ -317,6 +317,13 @@ ONE = Request(1, "", False, 0)
             [1, 2, 1],
             id="a device whose only share was given back draws on counters anew",
         ),
+        pytest.param(
+            [PLAIN._replace(is_shared=True, consumes=3)],
+            2 * [Claim((ONE._replace(capacity=1),), False)],
+            frozenset(),
+            [0, 0],
+            id="a shared device draws on counters once",
+        ),
     ],
 )
 def test_what_a_search_takes_and_gives_back(

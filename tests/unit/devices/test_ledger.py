@@ -71,3 +71,12 @@ def test_admin_access_holds_nothing() -> None:
     ledger.release(allocation())
     assert ledger.take(allocation(adminAccess=True)) == set()
     assert not ledger.is_allocated(DEVICE)
+
+
+def test_a_device_beside_one_with_admin_access_is_counted() -> None:
+    ledger = Ledger()
+    admin, plain = allocation(adminAccess=True).devices, allocation().devices
+    both = msgspec.structs.replace(admin, results=(*admin.results, *plain.results))
+
+    assert ledger.take(AllocationResult(devices=both)) == {PoolID(DEVICE.driver, DEVICE.pool)}
+    assert ledger.is_allocated(DEVICE)
