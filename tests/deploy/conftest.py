@@ -78,8 +78,10 @@ def apply(plane: ControlPlane, manifests: str, *flags: str) -> str:
 def account(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A kubeconfig of the scheduler's own service account, with the rights of the base and what
     holds it to them."""
-    kinds = ("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
-    kinds += ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    kinds = (
+        *("ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"),
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+    )
     rights = [obj for kind in kinds for obj in of_kind("base", kind)]
     apply(cluster, yaml.safe_dump_all(rights))
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}

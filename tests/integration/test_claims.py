@@ -175,7 +175,7 @@ def test_what_was_allocated_before_a_restart_is_taken_up_and_nothing_is_taken_tw
     """The first scheduler allocates and cannot bind; a second one goes on from what it finds."""
     names = [f"p{number}" for number in range(3)]
 
-    async def unreachable(*_: object) -> None:
+    async def unreachable(*_: object, **__: object) -> None:
         raise Unreachable("the reply was lost")
 
     async def first() -> None:
