@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from moorage.api import name_validation
+from moorage.api.label_requirements import parse_int64
 from moorage.api.pod import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.config.field_errors import Path, Report, invalid, unsupported
 
@@ -56,17 +57,12 @@ def _count(values: Sequence[str], detail: str, report: Report, path: Path) -> No
 
 
 def _value(operator: str, value: str, report: Report, path: Path) -> None:
-    if operator in _ORDER and not _is_integer(value):
+    if operator in _ORDER and parse_int64(value) is None:
         detail = "for 'Gt', 'Lt' operators, the value must be an integer"
         report.problem(path, invalid(value, detail))
     faults = name_validation.label_value_faults(value)
     if faults:
         report.problem(path, invalid(value, "; ".join(faults)))
-
-
-def _is_integer(value: str) -> bool:
-    digits = value[1:] if value[:1] in ("+", "-") else value
-    return digits.isascii() and digits.isdecimal() and int(value) in _INT64
 
 
 def _field(requirement: NodeSelectorRequirement, report: Report, path: Path) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Raw
 from msgspec.json import Encoder
 
+from moorage.api.annotations import read_int
 from moorage.dashboard.decision_columns import DecisionColumns, quantiles
 from moorage.dashboard.health_view import tally_quantile
 from moorage.dashboard.slices import at_once, between_attempts, sliced
@@ -31,12 +32,13 @@ class DecisionQuery(NamedTuple):
     @classmethod
     def of(cls, query: Mapping[str, str], count: int) -> "DecisionQuery":
         """The query of a query string; ValueError names an invalid parameter."""
-        before = query.get("before") or query.get("continue") or str(count + 1)
-        if not before.isdecimal():
-            raise ValueError(f"before={before}: not a number")
+        text = query.get("before") or query.get("continue") or str(count + 1)
+        before = read_int(text)
+        if before is None:
+            raise ValueError(f"before={text}: not a number")
         plain = {name: value for name, value in query.items() if name != "continue"}
         moments = (_moment(query, name) for name in ("at", "from"))
-        return cls(DecisionFilter.of(plain), int(before), *moments)
+        return cls(DecisionFilter.of(plain), before, *moments)
 
     def takes(self, record: DecisionRecord) -> bool:
         """Whether the query includes a record."""

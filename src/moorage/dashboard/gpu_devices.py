@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from moorage.cache.podinfo import Feature, PodInfo
 from moorage.policies.gpu.devices import annotations
 from moorage.policies.gpu.devices.node_devices import NodeDevices
-from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
+from moorage.policies.gpu.devices.pod_dialects import request_of_bound
 from moorage.policies.gpu.gpu_request import WHOLE
 
 UNKNOWN: Final = float("nan")
@@ -49,16 +49,15 @@ def device_use(devices: NodeDevices, node: str, pods: Iterable[PodInfo]) -> Devi
     for info in pods if devices.number else ():
         if not (info.cls.features & Feature.EXTENDED or info.pod.annotations):
             continue
-        held = annotations.read(info.pod, node)
+        asked = request_of_bound(info).on(devices.memory)
+        if not asked.gpus:
+            continue
+        held = annotations.read(info.pod, node, asked, devices.number)
         if held is None:
-            silent.append(info)
+            silent.append((info, asked))
         else:
             _hold(found, info, held.devices, held.milli)
-    for info in silent:
-        try:
-            asked = gpu_request(info).on(devices.memory)
-        except InvalidRequest:
-            continue
+    for info, asked in silent:
         fitting = [i for i, used in enumerate(found.used) if used + asked.milli <= WHOLE]
         _hold(found, info, fitting[: asked.gpus], asked.milli)
     return found

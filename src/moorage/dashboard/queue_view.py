@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from moorage.api import podgroup
+from moorage.api.annotations import read_int
 from moorage.dashboard.slices import Later, sliced
 from moorage.dashboard.sources import QueueSource
 from moorage.framework.queued_pod import QueuedPod, State
@@ -192,6 +193,7 @@ def _left(pod: QueuedPod, now: float) -> float | None:
 
 
 def _number(name: str, value: str) -> int:
-    if not value.isdecimal():
+    number = read_int(value)
+    if number is None:
         raise ValueError(f"{name}={value}: not a number")
-    return int(value)
+    return number

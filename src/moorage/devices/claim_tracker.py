@@ -10,6 +10,7 @@ A device is taken as long as any of the three says so.
 
 from collections.abc import Iterator
 
+from moorage.api.annotations import read_int
 from moorage.api.resource_claims import AllocationResult, ResourceClaim
 from moorage.devices.inventory import Inventory
 from moorage.devices.ledger import Ledger
@@ -143,6 +144,7 @@ class ClaimTracker:
 
 def _is_newer(claim: ResourceClaim, than: ResourceClaim) -> bool:
     ours, theirs = claim.metadata.resource_version, than.metadata.resource_version
-    if ours.isdigit() and theirs.isdigit():
-        return int(ours) > int(theirs)
-    return ours != theirs
+    number, other = read_int(ours), read_int(theirs)
+    if number is None or other is None:
+        return ours != theirs
+    return number > other

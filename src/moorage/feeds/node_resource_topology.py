@@ -3,11 +3,13 @@
 If they are not served, there is nothing to read, and that is no error.
 """
 
+import logging
 from typing import Any, Final
 
 import msgspec
 
 from moorage.api import quantity
+from moorage.api.annotations import read_int
 from moorage.api.quantity import QuantityError
 from moorage.feeds.readings import FeedError
 from moorage.policies.gpu import numa_domains
@@ -23,6 +25,7 @@ NOT_ALLOWED: Final = (
     "NodeResourceTopologies may not be read: add the component deploy/components/topology"
 )
 _NODE: Final = "Node"
+_log: Final = logging.getLogger(__name__)
 
 
 class _Metadata(msgspec.Struct, frozen=True):
@@ -48,7 +51,7 @@ class _Topology(msgspec.Struct, frozen=True):
 
 
 class _List(msgspec.Struct, frozen=True):
-    items: tuple[_Topology, ...] = ()
+    items: tuple[dict[str, Any], ...] = ()
 
 
 class TopologyZones(msgspec.Struct, frozen=True):
@@ -86,12 +89,22 @@ class TopologyReader:
 
 
 def zones_from_list(listed: dict[str, Any]) -> TopologyZones:
-    """A NodeResourceTopologyList as zones; raises a FeedError if it is none."""
+    """A NodeResourceTopologyList as zones; raises a FeedError if it is none.
+
+    An item that cannot be read is left out alone: its node is as one without a report.
+    """
     try:
         items = msgspec.convert(listed, _List).items
-        return TopologyZones({item.metadata.name: _zones(item) for item in items})
-    except (msgspec.ValidationError, QuantityError) as error:
+    except msgspec.ValidationError as error:
         raise FeedError(f"topology.node.k8s.io answers something else: {error}") from None
+    found = {}
+    for raw in items:
+        try:
+            item = msgspec.convert(raw, _Topology)
+            found[item.metadata.name] = _zones(item)
+        except (msgspec.ValidationError, QuantityError) as error:
+            _log.warning("a NodeResourceTopology is left out: %s", error)
+    return TopologyZones(found)
 
 
 def _zones(item: _Topology) -> NodeZones:
@@ -109,4 +122,4 @@ def _amount(said: str | int) -> int:
 def _place(zone: _Zone) -> int:
     """`node-1` is the second zone: zones have the numbers of the devices' NUMA domains."""
     number = zone.name.rpartition("-")[2]
-    return int(number) if number.isdecimal() else 0
+    return read_int(number) or 0

@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from moorage.api.annotations import read_int
 from moorage.clock import Clock
 from moorage.memory.stored_objects import Entry
 from moorage.memory.versioned_store import History, Record, Store, Table, Wants
@@ -77,9 +78,9 @@ class Lister:
 
 def check_resource_version(store: Store, resource_version: str) -> int:
     """The version as a number; refuses text that is no version, and versions in the future."""
-    if not resource_version.isdecimal() and resource_version:
+    version = read_int(resource_version or "0")
+    if version is None:
         raise BadRequest(f'Invalid value: "{resource_version}": strconv.ParseUint: invalid syntax')
-    version = int(resource_version or 0)
     if version > store.version:
         raise VersionTooLarge(f"Timeout: {TOO_LARGE_VERSION}: {version}, current: {store.version}")
     return version

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
+from moorage.api.annotations import read_int
 from moorage.config.field_errors import InputError
 from moorage.recording.entries import FORMAT, AnyEntry, Began, Snapshot, decode_entries
 
@@ -144,7 +145,7 @@ def _prepare_folder(folder: Path) -> int:
 
 def _number(segment: Path) -> int:
     digits = segment.stem.partition("-")[2]
-    return int(digits) if digits.isdigit() else 0
+    return read_int(digits) or 0
 
 
 def segments_in(folder: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 from aiohttp import web
 
+from moorage.api.annotations import read_int
 from moorage.observe.decision_records import DecisionRecord, DecisionRecords
 
 DEFAULT_LIMIT: Final = 100
@@ -32,12 +33,12 @@ class DecisionFilter(msgspec.Struct, frozen=True):
         which = "continue" if query.get("continue") else "since"
         after = query.get(which) or "0"
         limit = query.get("limit") or str(DEFAULT_LIMIT)
-        for name, value in ((which, after), ("limit", limit)):
-            if not value.isdecimal():
+        numbers = read_int(after), read_int(limit)
+        for name, value, number in zip((which, "limit"), (after, limit), numbers, strict=True):
+            if number is None:
                 raise ValueError(f"{name}={value}: not a number")
-        return cls(
-            **text, profile=query.get("profile", ""), since=int(after), limit=min(int(limit), MOST)
-        )
+        since, most = (number or 0 for number in numbers)
+        return cls(**text, profile=query.get("profile", ""), since=since, limit=min(most, MOST))
 
     def takes(self, record: DecisionRecord) -> bool:
         namespace = record.pod.partition("/")[0]

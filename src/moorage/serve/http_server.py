@@ -25,6 +25,7 @@ from typing import Any, Final, Protocol
 import msgspec
 from aiohttp import web
 
+from moorage.api.annotations import read_int
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.logs import Logs, say
 from moorage.observe.prometheus_metrics import Metrics
@@ -198,11 +199,12 @@ class Server:
 
     async def _put_verbosity(self, request: web.Request) -> web.Response:
         said = (await request.text()).strip()
-        if self._logs is None or not said.isdecimal():
+        verbosity = read_int(said, most=1_000)
+        if self._logs is None or verbosity is None:
             return _text(
                 HealthAnswer(400, f"{said!r} is not a verbosity: PUT a number, 0 or more\n")
             )
-        self._logs.verbosity = int(said)
+        self._logs.verbosity = verbosity
         return _text(HealthAnswer(200, f"successfully set the verbosity to {said}\n"))
 
 

@@ -24,6 +24,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from moorage.api.annotations import read_int
 from moorage.api.meta import KubeObject
 from moorage.clock import Clock
 from moorage.watch.api_errors import ApiError, Gone, Unreachable, VersionTooLarge
@@ -276,4 +277,5 @@ class Reflector:
 
 def _number(version: str) -> int:
     """The version as a number, which grows within one resource; -1 for none."""
-    return int(version) if version.isdecimal() else -1
+    number = read_int(version)
+    return -1 if number is None else number

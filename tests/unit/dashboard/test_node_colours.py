@@ -56,7 +56,7 @@ def test_fragmentation_is_the_part_of_what_is_idle_on_gpus_that_are_partly_used(
             node("pieces").offering(gpus),
             node("none").offering(cpu="8"),
             pod("one").requesting({"cpu": "1", "nvidia.com/gpu": "1"}).on("whole"),
-            pod("half").requesting(cpu="1").annotated(half).on("pieces"),
+            pod("half").requesting(cpu="1").annotated({**half, "gpu-fraction": "0.5"}).on("pieces"),
             seconds=1,
         )
     )

@@ -8,7 +8,11 @@ from moorage.cache.cache import Cache
 from moorage.policies.gpu.devices import annotations
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.node_devices import NodeDevices, Reader, read_devices
-from moorage.policies.gpu.devices.pod_dialects import gpu_request
+from moorage.policies.gpu.devices.pod_dialects import (
+    InvalidRequest,
+    gpu_request,
+    request_of_bound,
+)
 from moorage.policies.gpu.gpu_request import GPURequest
 from moorage.testing import PodBuilder, node, pod
 
@@ -62,6 +66,57 @@ def test_what_a_pod_asks_for(asked: PodBuilder, want: tuple[int, int, int]) -> N
     assert (found.gpus, found.milli, found.gpu_memory) == want
 
 
+HUGE = str(2**63 - 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "want"),
+    [
+        pytest.param(
+            {GPU: "2", "alibabacloud.com/gpu-count": "8"}, (2, 1000), id="a count beyond it"
+        ),
+        pytest.param({GPU: "2", "alibabacloud.com/gpu-count": "1"}, (1, 1000), id="a count below"),
+        pytest.param({GPU: "1", "alibabacloud.com/gpu-milli": "0"}, (1, 1000), id="nothing of it"),
+        pytest.param(
+            {GPU: "1", "gpu-fraction": "0.5", "gpu-fraction-num-devices": "9"},
+            (1, 500),
+            id="a part of more devices",
+        ),
+        pytest.param(
+            {GPU: HUGE, "amd.com/gpu": HUGE}, (1_000_000, 1000), id="more than int64 in all"
+        ),
+    ],
+)
+def test_annotations_count_up_to_what_is_requested(
+    asked: dict[str, str], want: tuple[int, int]
+) -> None:
+    resources = {name: amount for name, amount in asked.items() if name.endswith("com/gpu")}
+    said = {name: text for name, text in asked.items() if name not in resources}
+
+    found = gpu_request(Cache().info(pod("p").requesting(resources).annotated(said).build()))
+
+    assert (found.gpus, found.milli) == want
+
+
+@pytest.mark.parametrize("text", ["²", "٣", "-1", "9" * 20, "9" * 5_000, "1e3", ""])
+@pytest.mark.parametrize("name", ["alibabacloud.com/gpu-count", "alibabacloud.com/gpu-milli"])
+def test_a_count_that_is_none_is_refused_by_name_and_not_there_once_bound(
+    name: str, text: str
+) -> None:
+    info = Cache().info(pod("p").requesting({GPU: "2"}).annotated({name: text}).build())
+
+    with pytest.raises(InvalidRequest, match=f"annotation {name}: ") as error:
+        gpu_request(info)
+    assert len(str(error.value)) < 200
+    assert request_of_bound(info).gpus == 2
+
+
+def test_memory_beyond_any_device_stays_a_number() -> None:
+    asked = Cache().info(pod("p").requesting({GPU: "1", "nvidia.com/gpumem": HUGE}).build())
+
+    assert gpu_request(asked).on(1).milli == 1001
+
+
 def test_memory_becomes_a_share_of_the_device() -> None:
     asked = GPURequest(1, 1, 1, 300, gpu_memory=3_000)
 
@@ -76,6 +131,44 @@ def test_a_register_of_hami_names_devices_domains_and_health() -> None:
 
     assert (found.number, found.memory, found.reader) == (2, 32_768, Reader.HAMI)
     assert (found.uuids, found.numa, found.sick) == (("GPU-a", "GPU-b"), (0, 1), frozenset({1}))
+
+
+def registered(*devices: dict[str, object]) -> str:
+    return json.dumps(devices)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(registered({"count": 10, "devmem": 1000}), id="no id"),
+        pytest.param(registered({"id": 7}), id="an id of another type"),
+        pytest.param(registered({"id": "a", "devmem": "much"}), id="memory in words"),
+        pytest.param(registered({"id": "a", "devmem": 10**30}), id="memory beyond int64"),
+        pytest.param(registered({"id": "a", "devmem": -1}), id="memory below zero"),
+        pytest.param(registered({"id": "a", "numa": 10**12}), id="a domain beyond int32"),
+        pytest.param('[{"id": "a", "devmem": ' + "9" * 5_000 + "}]", id="5,000 digits"),
+        pytest.param("[" * 50_000, id="lists in lists"),
+        pytest.param('{"id": "a"}', id="no list"),
+        pytest.param("GPU-a,4,²,T4,true:", id="a superscript"),
+        pytest.param("GPU-a,4,16000,100,T4,-9,true:", id="a domain below zero"),
+        pytest.param("GPU-a,4:", id="too few fields"),
+    ],
+)
+def test_a_register_of_another_shape_offers_nothing(text: str) -> None:
+    there = node("a").offering({GPU: "4"}).annotated({"hami.io/node-nvidia-register": text})
+
+    assert read_devices(there.build()) == NodeDevices(reader=Reader.HAMI)
+
+
+@pytest.mark.parametrize("text", ["²", "-1", "9" * 20, "9" * 5_000, "many"])
+def test_labels_that_are_no_numbers_are_as_if_not_there(text: str) -> None:
+    names = ("alibabacloud.com/gpu-count", "nvidia.com/gpu.memory", "moorage.io/gpus-per-numa")
+    there = node("a").offering({GPU: "4"})
+
+    said = there.labelled(dict.fromkeys(names, text)).annotated({"moorage.io/gpu-numa": text})
+
+    assert read_devices(said.build()) == read_devices(there.build())
+    assert read_devices(there.build()).number == 4
 
 
 @pytest.mark.parametrize(

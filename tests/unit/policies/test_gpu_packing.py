@@ -169,6 +169,60 @@ def test_a_node_that_changes_keeps_its_pods() -> None:
     assert sum(left(cluster, "a")) == 3000
 
 
+SAID = {annotations.NODE: "a", annotations.MILLI: "1000"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        pytest.param(pod("p"), {annotations.GPU_INDEX: "0-1-2-3"}, id="an index alone"),
+        pytest.param(pod("p"), {annotations.DEVICES: "0", **SAID}, id="what we write alone"),
+        pytest.param(
+            pod("p"), {annotations.GPU_INDEX: "0-1", MILLI: "0"}, id="devices for a share of 0"
+        ),
+        pytest.param(pod("p"), {annotations.GPU_INDEX: "0", MILLI: "²"}, id="a superscript"),
+    ],
+)
+def test_a_pod_that_requests_no_gpu_holds_none(asked: PodBuilder, said: dict[str, str]) -> None:
+    cluster = world(GPUPacking(), box("a"))
+    cluster.cache.put_pod(whole(1).on("a").build())
+    assert left(cluster, "a") == [0, 1000, 1000, 1000]
+
+    cluster.cache.put_pod(asked.annotated(said).on("a").build())
+
+    assert left(cluster, "a") == [0, 1000, 1000, 1000]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param({annotations.DEVICES: "0-1-2", **SAID}, id="more devices"),
+        pytest.param({annotations.DEVICES: "0-0", **SAID}, id="a device twice"),
+        pytest.param({annotations.DEVICES: "3", **SAID}, id="fewer devices"),
+        pytest.param({annotations.DEVICES: "0-9", **SAID}, id="a device that is not there"),
+        pytest.param({annotations.DEVICES: "0-²", **SAID}, id="a superscript"),
+        pytest.param({annotations.DEVICES: "0-" + "1" * 5_000, **SAID}, id="5,000 digits"),
+        pytest.param({annotations.DEVICES: "0-4294967297", **SAID}, id="a device beyond int32"),
+        pytest.param({annotations.DEVICES: "0-1", **SAID, annotations.MILLI: "0"}, id="0 milli"),
+        pytest.param(
+            {annotations.DEVICES: "0-1", **SAID, annotations.MILLI: "3000000000"}, id="int32 wraps"
+        ),
+        pytest.param({annotations.GPU_INDEX: "0-1", MILLI: "²"}, id="milli that are no number"),
+        pytest.param({annotations.GPU_INDEX: "0-1", COUNT: "9" * 20}, id="20 digits of a count"),
+    ],
+)
+def test_a_bound_pod_holds_what_it_requests_whatever_its_annotations_say(
+    said: dict[str, str],
+) -> None:
+    cluster = world(GPUPacking(), box("a"))
+
+    cluster.cache.put_pod(pod("p").requesting({GPU: "2"}).annotated(said).on("a").build())
+
+    assert sorted(left(cluster, "a")) == [0, 0, 1000, 1000]
+    assert refusals(cluster, whole(2, "victim")) == {}
+    assert refusals(cluster, whole(3, "victim")) == {"a": gpu_packing.NO_DEVICE}
+
+
 def test_a_node_that_cannot_be_read_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither when all is read anew nor when it changes, and its own devices come back."""
     broken = {"b"}

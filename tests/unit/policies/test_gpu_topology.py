@@ -1,6 +1,7 @@
 """Pods with GPUs are packed, on the node and in the NUMA domains they fit best."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -316,6 +317,25 @@ def test_a_node_that_was_replaced_is_looked_at_anew() -> None:
 
     assert refusals(cluster, strict(8)) == {}
     assert refusals(cluster, strict(9)) == {"a": TOO_SMALL}
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [
+        pytest.param({"resources": [{"name": GPU, "available": "many"}]}, id="no amount"),
+        pytest.param({"resources": [{"name": GPU, "available": "9" * 5_000}]}, id="5,000 digits"),
+        pytest.param({"resources": 7}, id="another shape"),
+    ],
+)
+def test_a_topology_that_cannot_be_read_is_left_out_alone(zone: dict[str, Any]) -> None:
+    good = {"name": "node-0", "type": "Node", "resources": [{"name": GPU, "available": "2"}]}
+    odd = {"name": "node-" + "9" * 5_000, "type": "Node", **zone}
+    items = [
+        {"metadata": {"name": "bad"}, "zones": [odd]},
+        {"metadata": {"name": "good"}, "zones": [{**good, "name": "node-²"}, good]},
+    ]
+
+    assert list(zones_from_list({"items": items}).found) == ["good"]
 
 
 def test_where_topologies_are_not_served_there_is_nothing_to_read() -> None:

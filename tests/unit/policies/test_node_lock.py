@@ -69,8 +69,9 @@ def started(cluster: Cluster, server: Server, asked: PodBuilder, now: float = NO
     return answer
 
 
-def bound(cluster: Cluster, name: str, prefix: str, phase: str, begun: float = NOW) -> None:
-    said = {f"{prefix}bind-phase": phase, f"{prefix}bind-time": str(int(begun))}
+def bound(cluster: Cluster, name: str, prefix: str, phase: str, begun: float | str = NOW) -> None:
+    when = begun if isinstance(begun, str) else str(int(begun))
+    said = {f"{prefix}bind-phase": phase, f"{prefix}bind-time": when}
     there = vgpu(name).annotated(said).on("a").build()
     status = msgspec.structs.replace(there.status, phase="Pending")
     cluster.cache.put_pod(msgspec.structs.replace(there, status=status))
@@ -102,6 +103,25 @@ def test_a_second_pod_waits_until_the_first_has_its_devices(prefix: str) -> None
 def test_nobody_waits_for_a_pod_that_did_not_start_in_five_minutes(prefix: str) -> None:
     cluster, server = world(GPUPacking(), box(prefix)), Server()
     bound(cluster, "stuck", prefix, "allocating", NOW - 301)
+
+    assert started(cluster, server, vgpu("p")) is None
+
+
+@pytest.mark.parametrize("prefix", ["hami.io/", "volcano.sh/"])
+@pytest.mark.parametrize("begun", ["9999999999", str(int(NOW) + 301), "²", "9" * 5_000])
+def test_nobody_waits_for_a_start_in_the_future(prefix: str, begun: str) -> None:
+    cluster, server = world(GPUPacking(), box(prefix)), Server()
+    bound(cluster, "starting", prefix, "allocating", begun=NOW + 299)
+    assert started(cluster, server, vgpu("p")).message == gpu_packing.LOCKED
+
+    bound(cluster, "starting", prefix, "allocating", begun=begun)
+    assert started(cluster, server, vgpu("p")) is None
+
+
+def test_nobody_waits_for_a_pod_without_a_gpu() -> None:
+    cluster, server = world(GPUPacking(), box("hami.io/")), Server()
+    said = {"hami.io/bind-phase": "allocating", "hami.io/bind-time": str(int(NOW))}
+    cluster.cache.put_pod(pod("web").annotated(said).on("a").build())
 
     assert started(cluster, server, vgpu("p")) is None
 

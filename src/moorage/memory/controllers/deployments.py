@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import msgspec
 
 from moorage.api import selectors
+from moorage.api.annotations import read_int
 from moorage.api.meta import LabelSelector
 from moorage.memory import updates
 from moorage.memory.cluster_resources import DEPLOYMENTS, REPLICA_SETS
@@ -120,5 +121,5 @@ def _narrowed(selector: Raw, code: str) -> Raw:
 
 def _revision(raw: Raw) -> tuple[int, str]:
     annotations = raw["metadata"].get("annotations") or {}
-    number = str(annotations.get(_REVISION) or "0")
-    return int(number) if number.isdigit() else 0, raw["metadata"].get("creationTimestamp") or ""
+    number = read_int(str(annotations.get(_REVISION) or "0"))
+    return number or 0, raw["metadata"].get("creationTimestamp") or ""

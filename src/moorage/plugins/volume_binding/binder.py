@@ -4,6 +4,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
+from moorage.api.annotations import read_int
 from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.api.storage import CSINode, ObjectReference, PersistentVolume, PersistentVolumeClaim
@@ -228,8 +229,9 @@ def _is_behind(
     written: PersistentVolume | PersistentVolumeClaim,
 ) -> bool:
     """Whether the known version is older than the one that was written."""
-    ours, theirs = written.metadata.resource_version, known.metadata.resource_version
-    return ours.isdigit() and theirs.isdigit() and int(theirs) < int(ours)
+    ours = read_int(written.metadata.resource_version)
+    theirs = read_int(known.metadata.resource_version)
+    return ours is not None and theirs is not None and theirs < ours
 
 
 def _check_node_affinity(cycle: Cycle, volume: PersistentVolume, node: Node) -> None:

@@ -36,4 +36,4 @@ class GPURequest(NamedTuple):
         if device_memory <= 0:
             return self._replace(milli=WHOLE + 1, gpu_memory=0)
         needed = -(-WHOLE * self.gpu_memory // device_memory)
-        return self._replace(milli=max(self.milli, needed), gpu_memory=0)
+        return self._replace(milli=min(max(self.milli, needed), WHOLE + 1), gpu_memory=0)

@@ -6,14 +6,14 @@ the node's device plugin reads: `alibabacloud.com/gpu-index`, or HAMi's or Volca
 allocate.
 """
 
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from moorage.api import quantity
+from moorage.api.annotations import read_ints
 from moorage.api.pod import Pod
-from moorage.policies.gpu.devices.node_devices import NodeDevices, Reader
+from moorage.policies.gpu.devices.node_devices import MOST_DEVICES, NodeDevices, Reader
 from moorage.policies.gpu.devices.pod_dialects import VIRTUAL, VirtualNames
-from moorage.policies.gpu.gpu_request import WHOLE
+from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 
 DEVICES: Final = "moorage.io/gpu-devices"
 MILLI: Final = "moorage.io/gpu-milli"
@@ -29,16 +29,21 @@ class Holding(NamedTuple):
     milli: int
 
 
-def read(pod: Pod, node: str) -> Holding | None:
-    """What a pod bound to `node` holds by its annotations, or None."""
+def read(pod: Pod, node: str, asked: GPURequest, number: int) -> Holding | None:
+    """What a pod bound to a node of `number` devices holds by its annotations, or None.
+
+    They say which devices, never how many or how much of them: that is what the pod requests.
+    """
     said = pod.annotations
     if pod.spec.node_name != node:
         return None
-    if said.get(NODE) == node and DEVICES in said:
-        return _holding(said[DEVICES], said.get(MILLI, str(WHOLE)))
-    if GPU_INDEX in said:
-        return _holding(said[GPU_INDEX], said.get("alibabacloud.com/gpu-milli", str(WHOLE)))
-    return None
+    text = said[DEVICES] if said.get(NODE) == node and DEVICES in said else said.get(GPU_INDEX)
+    devices = read_ints(text, "-", most=MOST_DEVICES - 1, most_numbers=MOST_DEVICES)
+    if devices is None or not len(devices) == len(set(devices)) == asked.gpus:
+        return None
+    if 0 < number <= max(devices):
+        return None
+    return Holding(devices, min(asked.milli, WHOLE))
 
 
 def written(pod: Pod, node: str, held: Holding, devices: NodeDevices, now: float) -> dict[str, str]:
@@ -93,10 +98,3 @@ def _by_container(pod: Pod, held: Holding, devices: NodeDevices, names: VirtualN
 
 def _amount(asked: dict[str, str], name: str) -> int:
     return quantity.value(asked[name]) if name in asked else 0
-
-
-def _holding(indices: str, milli: str) -> Holding | None:
-    parts: Sequence[str] = indices.split("-") if indices else ()
-    if not parts or not milli.isdigit() or not all(part.isdigit() for part in parts):
-        return None
-    return Holding(tuple(map(int, parts)), int(milli))

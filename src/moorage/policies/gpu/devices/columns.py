@@ -11,8 +11,9 @@
 `domains[kind]`, int32 (row, device), is each device's NUMA or NVLink domain (choice.KINDS).
 
 The columns follow the table's logs, and so do trials: a pod tried on a node holds devices until the
-rollback. Annotations of a bound pod are believed. A pod without them (it is being placed, or
-another scheduler bound it) gets devices here, and the same ones again if it returns to its node.
+rollback. Annotations of a bound pod say which devices it holds, as many as it requests. A pod
+without them (it is being placed, or another scheduler bound it) gets devices here, and the same
+ones again if it returns to its node.
 """
 
 from collections import OrderedDict
@@ -28,7 +29,7 @@ from moorage.cache.table import NodeTable, PodChange
 from moorage.policies.gpu.devices import annotations, choice
 from moorage.policies.gpu.devices.annotations import Holding
 from moorage.policies.gpu.devices.node_devices import NodeDevices, Reader, read_devices
-from moorage.policies.gpu.devices.pod_dialects import InvalidRequest, gpu_request
+from moorage.policies.gpu.devices.pod_dialects import request_of_bound
 from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 from moorage.policies.gpu.packing_costs import Devices
 
@@ -158,20 +159,16 @@ class DeviceColumns:
 
     def _take(self, table: NodeTable, row: int, pod: PodInfo) -> None:
         name = table.node(row).name
-        held = annotations.read(pod.pod, name)
-        if held is None:
-            held = self._given(table, row, pod, name)
-        if held is not None:
-            self._hold(row, pod.uid, held)
-
-    def _given(self, table: NodeTable, row: int, pod: PodInfo, name: str) -> Holding | None:
-        """Devices for a pod without annotations: its last ones if they are free, else others."""
-        try:
-            asked = gpu_request(pod).on(int(self.memory[row]))
-        except InvalidRequest:
-            return None
+        asked = request_of_bound(pod).on(int(self.memory[row]))
         if not asked.gpus:
-            return None
+            return
+        held = annotations.read(pod.pod, name, asked, self.nodes[row].number)
+        self._hold(row, pod.uid, held or self._given(table, row, pod, name, asked))
+
+    def _given(
+        self, table: NodeTable, row: int, pod: PodInfo, name: str, asked: GPURequest
+    ) -> Holding:
+        """Devices for a pod without annotations: its last ones if they are free, else others."""
         node, last = self._last.get(pod.uid, ("", Holding((), 0)))
         if node == name and _suffices(last, asked) and self._are_free(row, last):
             return last

@@ -5,16 +5,19 @@ plugin takes the pod that the node's annotation `hami.io/mutex.lock` names (`tim
 and removes the annotation when it is done. Volcano's plugin takes the pod that has been
 `allocating` for longest. Both then write `bind-phase: success`. So no pod is bound while another
 pod is about to start on the node. A running pod has its devices already. A lock or phase older than
-five minutes is ignored, because nobody reacted to it.
+five minutes is ignored, because nobody reacted to it; and one that is to come, because nobody wrote
+it yet. Pods that request no GPU start none.
 """
 
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
+from moorage.api.annotations import read_int
 from moorage.api.pod import Pod
 from moorage.cache.table import NodeTable
 from moorage.framework.cycle import Client
 from moorage.policies.gpu.devices.node_devices import Reader
+from moorage.policies.gpu.devices.pod_dialects import request_of_bound
 
 LOCK: Final = "hami.io/mutex.lock"
 EXPIRES: Final = 300.0
@@ -22,6 +25,7 @@ EXPIRES: Final = 300.0
 UNSEEN: Final = 10.0
 """Seconds for which a lock counts whose pod is not seen on the node."""
 
+_LAST_SECOND: Final = 1 << 40
 _NOT_STARTED: Final = ("", "Pending")
 _PREFIXES: Final = {Reader.HAMI: "hami.io/", Reader.VOLCANO: "volcano.sh/"}
 
@@ -52,7 +56,9 @@ class NodeLock:
         others = [
             info.pod
             for uid, info in table.pods[row].items()
-            if uid != pod.uid and info.pod.status.phase in _NOT_STARTED
+            if uid != pod.uid
+            and info.pod.status.phase in _NOT_STARTED
+            and request_of_bound(info).gpus
         ]
         if any(self._is_starting(reader, there.name, other, now) for other in others):
             return True
@@ -64,7 +70,8 @@ class NodeLock:
         prefix, said = _PREFIXES[reader], other.annotations
         phase, begun = said.get(prefix + "bind-phase", ""), said.get(prefix + "bind-time", "")
         if phase == "allocating" and other.spec.node_name:
-            return begun.isdigit() and now - int(begun) < EXPIRES
+            seconds = read_int(begun, most=_LAST_SECOND)
+            return seconds is not None and abs(now - seconds) < EXPIRES
         start = self._starts.get(node)
         is_ours = start is not None and start.uid == other.uid and now - start.since < EXPIRES
         return is_ours and not (phase and other.spec.node_name)
@@ -77,9 +84,9 @@ def is_locked(lock: str, pod: Pod, now: float, there: set[str]) -> bool:
         return False
     try:
         age = now - datetime.fromisoformat(when).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
-    return age < (EXPIRES if not name or name in there else UNSEEN)
+    return abs(age) < (EXPIRES if not name or name in there else UNSEEN)
 
 
 async def write_lock(client: Client, node: str, pod: Pod, now: float) -> bool:

@@ -9,12 +9,16 @@
 | HAMi      | `nvidia.com/gpu` with `nvidia.com/gpumem` (MiB), `gpumem-percentage`, `gpucores`     |
 | Volcano   | `volcano.sh/vgpu-number`, `vgpu-memory`, `vgpu-memory-percentage`, `vgpu-cores`      |
 
+Annotations ask for devices where no resource does. A pod that requests GPUs as a resource gets no
+more of them by annotations.
+
 `alibabacloud.com/gpu-card-model` or `moorage.io/gpu-models` name models, separated by `|`.
 """
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from moorage.api.annotations import read_int
 from moorage.cache.podinfo import CPU, MEMORY, PodInfo
 from moorage.policies.gpu.gpu_request import WHOLE, GPURequest
 from moorage.policies.gpu.gpu_resources import GPU_RESOURCE_NAMES
@@ -50,7 +54,12 @@ VIRTUAL: Final = (
     ),
 )
 
+MOST_GPUS: Final = 1_000_000
+MOST_MEMORY: Final = 1_000_000_000
+"""Numbers of devices, and of MiB, beyond any node; sums of them stay far within int64."""
+
 _MEMO = "gpu-request"
+_SHOWN: Final = 40
 
 
 class InvalidRequest(ValueError):
@@ -67,6 +76,14 @@ def gpu_request(pod: PodInfo) -> GPURequest:
     if not said:
         return plain
     return _with_annotations(plain, said)
+
+
+def request_of_bound(pod: PodInfo) -> GPURequest:
+    """What a pod on a node holds; annotations that make no sense are as if they were not there."""
+    try:
+        return gpu_request(pod)
+    except InvalidRequest:
+        return pod.cls.memo[_MEMO]  # type: ignore[no-any-return]
 
 
 def virtual_names(pod: PodInfo) -> VirtualNames | None:
@@ -87,11 +104,16 @@ def _of_resources(pod: PodInfo) -> GPURequest:
         whole = sum(asked.get(name, 0) for name in GPU_RESOURCE_NAMES)
         if not whole and asked.get(SIMULATED):
             return base._replace(gpus=1, milli=min(asked[SIMULATED], WHOLE))
+        whole = min(whole, MOST_GPUS)
         return base._replace(gpus=whole, milli=WHOLE if whole else 0)
     memory = asked.get(names.memory, 0)
     share = max(asked.get(names.percentage, 0), asked.get(names.cores, 0))
     milli = min(share * WHOLE // 100, WHOLE) if share or memory else WHOLE
-    return base._replace(gpus=asked[names.number], milli=max(milli, 1), gpu_memory=memory)
+    return base._replace(
+        gpus=min(asked[names.number], MOST_GPUS),
+        milli=max(milli, 1),
+        gpu_memory=min(memory, MOST_MEMORY),
+    )
 
 
 def _with_annotations(plain: GPURequest, said: Mapping[str, str]) -> GPURequest:
@@ -99,19 +121,25 @@ def _with_annotations(plain: GPURequest, said: Mapping[str, str]) -> GPURequest:
     if MILLI in said or COUNT in said:
         milli = _whole_number(said, MILLI, WHOLE)
         count = _whole_number(said, COUNT, 1 if milli else 0)
-        if not 0 <= milli <= WHOLE or count < 0:
+        if milli > WHOLE:
             raise InvalidRequest(f"annotation {MILLI}: {milli} of {count} GPUs; 1 to {WHOLE} each")
-        asks = count > 0 and milli > 0
-        found = plain._replace(gpus=count if asks else 0, milli=milli if asks else 0)
+        if count > 0 and milli > 0:
+            found = plain._replace(gpus=_up_to(plain, count), milli=milli)
     elif FRACTION in said:
-        found = plain._replace(gpus=_fraction_devices(said), milli=_fraction(said[FRACTION]))
+        count = _up_to(plain, _fraction_devices(said))
+        found = plain._replace(gpus=count, milli=_fraction(said[FRACTION]))
     elif FRACTION_MEMORY in said:
         memory = _whole_number(said, FRACTION_MEMORY, 0)
-        found = plain._replace(gpus=_fraction_devices(said), milli=1, gpu_memory=memory)
+        count = _up_to(plain, _fraction_devices(said))
+        found = plain._replace(gpus=count, milli=1, gpu_memory=memory)
     models = said.get(MODELS) or said.get(CARD_MODEL)
     if models and found.gpus:
         found = found._replace(models=frozenset(filter(None, models.split("|"))))
     return found
+
+
+def _up_to(plain: GPURequest, count: int) -> int:
+    return min(count, plain.gpus) if plain.gpus else count
 
 
 def _fraction(text: str) -> int:
@@ -120,7 +148,9 @@ def _fraction(text: str) -> int:
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise InvalidRequest(f"annotation {FRACTION}: {text!r} is no part of a GPU, such as 0.5")
+        raise InvalidRequest(
+            f"annotation {FRACTION}: {text[:_SHOWN]!r} is no part of a GPU, such as 0.5"
+        )
     return max(round(share * WHOLE), 1)
 
 
@@ -132,6 +162,10 @@ def _whole_number(said: Mapping[str, str], name: str, default: int) -> int:
     text = said.get(name)
     if text is None:
         return default
-    if not text.strip().isdigit():
-        raise InvalidRequest(f"annotation {name}: {text!r} is no whole number")
-    return int(text)
+    number = read_int(text.strip(), most=MOST_MEMORY)
+    if number is None:
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        raise InvalidRequest(
+            f"annotation {name}: {shown!r} is no whole number up to {MOST_MEMORY:,}"
+        )
+    return number
