@@ -67,7 +67,6 @@ class RunOptions(msgspec.Struct, frozen=True):
     kubeconfig: str = ""
     context: str = ""
     plugins: tuple[str, ...] = ()
-    allow_writable_plugins: bool = False
     seed: int | None = None
     request_seconds: float = 30.0
     bind_address: str = "0.0.0.0"
@@ -141,7 +140,7 @@ def select_context(file: str, context: str, master: str = "") -> SelectedContext
 
 def sources_of(options: RunOptions) -> ConfigSources:
     """The files and ConfigMaps that the command line names; else kube-scheduler's default."""
-    plugins = PluginSet(options.plugins, allow_writable=options.allow_writable_plugins)
+    plugins = PluginSet(options.plugins)
     named = {"--config": [options.config] if options.config else [], "--policies": options.policies}
     return ConfigSources(
         ConfigFiles(named, beside=plugins.files),

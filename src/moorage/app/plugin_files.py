@@ -30,25 +30,23 @@ from moorage.observe.logs import say
 
 Classes = list[type[Plugin]]
 WRITABLE: Final = (
-    "{} may be written by every user of this machine, who would run code as the scheduler: "
-    "chmod o-w it, or give --allow-writable-plugins"
+    "{} may be written by every user of this machine, who would run code as you: chmod o-w it"
 )
 
 
 def load_plugins(given: Iterable[str]) -> Registry:
     """The installed plugins and those named; every problem is reported."""
-    return PluginSet(given, allow_writable=True).load()
+    return PluginSet(given).load()
 
 
 class PluginSet:
     """The plugins of a command; a file with unchanged content gives the same classes again.
 
-    Files that every user of the machine may write are refused, unless `allow_writable` is set.
+    Files that every user of the machine may write are refused.
     """
 
-    def __init__(self, given: Iterable[str], *, allow_writable: bool = False) -> None:
+    def __init__(self, given: Iterable[str]) -> None:
         self._given = tuple(given)
-        self._allow_writable = allow_writable
         self._kept: dict[tuple[str, str], Classes] = {}
         self.files = tuple(Path(name) for name in self._given if name.endswith(".py"))
         self.digests: tuple[str, ...] = ()
@@ -75,7 +73,7 @@ class PluginSet:
             return _in_module(name)
         path = Path(name)
         content = _source_code(path)
-        if not self._allow_writable and (place := writable_by_others(path)):
+        if place := writable_by_others(path):
             raise InputError([WRITABLE.format(place)])
         key = name, hashlib.sha256(content).hexdigest()
         found = self._kept.get(key)

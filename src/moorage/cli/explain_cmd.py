@@ -117,9 +117,12 @@ def _of_the_past(
         raise InputError(["--recording DIR and --at ATTEMPT go together"])
     if given_now := given_options(_OF_THE_PRESENT).values():
         raise InputError([f"{each}: --recording reads no cluster" for each in given_now])
+    from moorage.recording.configuration import LoadedPlugins
     from moorage.recording.past import explained
 
-    return explained(Path(folder), at, pod, namespace, given["config"], given["plugins"])
+    return explained(
+        Path(folder), at, pod, namespace, given["config"], LoadedPlugins(given["plugins"])
+    )
 
 
 def _files_and_pod(paths: tuple[str, ...], pod: str) -> tuple[tuple[str, ...], str]:

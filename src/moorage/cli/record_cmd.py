@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from moorage.cli.common import exit_on_bad_input
+from moorage.cli.common import PLUGIN, exit_on_bad_input
 from moorage.cli.standard_streams import echo, stdout_to_stderr
 
 FOLDER = click.Path(path_type=Path)
@@ -38,12 +38,16 @@ def record_command() -> None:
     show_default=True,
     help="How much to keep before and after.",
 )
+@PLUGIN
 @exit_on_bad_input
-def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None:
+def cut_command(
+    folder: Path, target: Path, around: str, minutes: float, plugins: tuple[str, ...]
+) -> None:
     """Write a recording that begins and ends around an incident; `moorage replay NEW` plays it.
 
     The new recording starts with the cluster of its first moment: nodes, pods and other objects.
     """
+    from moorage.recording.configuration import LoadedPlugins
     from moorage.recording.cut import Span, cut_entries, span_around
     from moorage.recording.journal import write_recording
     from moorage.recording.moments import parse_time
@@ -53,15 +57,16 @@ def cut_command(folder: Path, target: Path, around: str, minutes: float) -> None
         span = (
             span_around(folder, around, seconds) if at is None else Span(at - seconds, at + seconds)
         )
-        count = write_recording(target, cut_entries(folder, span))
+        count = write_recording(target, cut_entries(folder, span, LoadedPlugins(plugins)))
     echo(f"{target}: {count} entries, {_size(target)} bytes")
 
 
 @record_command.command("anonymize", short_help="Replace names, labels, namespaces and images.")
 @click.argument("folder", metavar="DIR", type=FOLDER)
 @click.argument("target", metavar="NEW", type=FOLDER)
+@PLUGIN
 @exit_on_bad_input
-def anonymize_command(folder: Path, target: Path) -> None:
+def anonymize_command(folder: Path, target: Path, plugins: tuple[str, ...]) -> None:
     """Write a copy to hand on: pseudonyms for names, and every decision the same.
 
     Names, namespaces, labels and images are replaced, equal ones by equal ones. Annotations are
@@ -69,10 +74,11 @@ def anonymize_command(folder: Path, target: Path) -> None:
     same result. The configuration, and names in it, stay as they are: read it before you share it.
     """
     from moorage.recording.anonymous import anonymous_entries
+    from moorage.recording.configuration import LoadedPlugins
     from moorage.recording.journal import write_recording
 
     with stdout_to_stderr():
-        count = write_recording(target, anonymous_entries(folder))
+        count = write_recording(target, anonymous_entries(folder, LoadedPlugins(plugins)))
     echo(f"{target}: {count} entries, {_size(target)} bytes; every decision is the same")
 
 

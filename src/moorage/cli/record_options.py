@@ -129,6 +129,8 @@ class RecordingTo(Recordings):
         self.journal = Journal(SegmentWriter(folder), failed, kept=kept)
         self._recorder: Recorder | None = None
         self._configured: Configured | None = None
+        self.plugins: tuple[str, ...] = ()
+        """The `--plugin` arguments of the last configuration."""
         self.tap_of = self._tap
 
     def applied(
@@ -136,6 +138,7 @@ class RecordingTo(Recordings):
     ) -> None:
         from moorage.recording.configuration import configured
 
+        self.plugins = tuple(plugins)
         self._configured = configured(found, known, plugins)
         if self._recorder is not None:
             self._recorder.configured(self._configured)
@@ -171,16 +174,19 @@ def recording_to(given: RecordTo, say: Callable[[str], None] = _warn) -> Iterato
             count, size = made.journal.entries, made.journal.written
             echo(f"recorded {count} entries in {size} bytes: {folder}", err=True)
         if given.anonymize:
-            _anonymize(folder, Path(given.folder), say)
+            _anonymize(folder, Path(given.folder), made.plugins, say)
 
 
-def _anonymize(folder: Path, target: Path, say: Callable[[str], None]) -> None:
+def _anonymize(
+    folder: Path, target: Path, plugins: tuple[str, ...], say: Callable[[str], None]
+) -> None:
     """Keep only the anonymous copy; if it cannot be made, say so, and keep the original."""
     from moorage.recording.anonymous import anonymous_entries
+    from moorage.recording.configuration import LoadedPlugins
     from moorage.recording.journal import write_recording
 
     try:
-        count = write_recording(target, anonymous_entries(folder))
+        count = write_recording(target, anonymous_entries(folder, LoadedPlugins(plugins)))
     except InputError as error:
         say(f"{error}; {folder} holds it with names")
         return

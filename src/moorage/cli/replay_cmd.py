@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -18,6 +19,9 @@ from moorage.cli.terminal import Terminal
 from moorage.config.field_errors import InputError
 from moorage.simulate.manifest_files import Manifest
 
+if TYPE_CHECKING:  # imported only if something is replayed
+    from moorage.recording.configuration import LoadedPlugins
+
 
 @click.command("replay", short_help="Play a recording back, decision by decision.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -28,6 +32,12 @@ from moorage.simulate.manifest_files import Manifest
     metavar="ATTEMPT|TIME",
     help="Stop at an attempt, by its id, or by its number, as #17, and tell how it came out; or at "
     "a time, as 2026-03-01T12:05:00Z.",
+)
+@click.option(
+    "--changed-plugins",
+    "changed",
+    is_flag=True,
+    help="Take a --plugin whose code is not that of the recording, to see what differs.",
 )
 @click.option(
     "--config",
@@ -68,6 +78,7 @@ from moorage.simulate.manifest_files import Manifest
 def replay_command(
     folder: Path,
     plugins: tuple[str, ...],
+    changed: bool,
     until: str,
     configs: tuple[str, ...],
     snapshot: str,
@@ -80,13 +91,14 @@ def replay_command(
     DIR is the folder that `moorage run --record DIR`, `simulate` or `shadow` has written. Either
     the decisions are bit-identical, or the first that differs is shown: the pod, the plugin, both
     scores or verdicts, and which code or configuration differs. Nothing leaves this machine, and
-    nothing is written to any cluster.
+    nothing is written to any cluster. Plugins that are not installed are given with --plugin: no
+    file that a recording names is run.
 
     \b
     Examples:
       moorage simulate examples/demo/cluster examples/demo/workloads --record demo
       moorage replay demo
-      moorage replay incident --plugin rules.py
+      moorage replay incident --plugin rules.py --changed-plugins
       moorage replay incident --until 3f2a --snapshot moment.yaml
       moorage replay incident --until 3f2a --config other.yaml
       moorage replay incident --until 3f2a --dashboard
@@ -96,6 +108,7 @@ def replay_command(
     is at fault. With --config it is 1 where a plugin raised.
     """
     from moorage.cli.replay_dashboard import ReplayedRecords, serve_replay
+    from moorage.recording.configuration import LoadedPlugins
     from moorage.recording.manifests import manifests_at
     from moorage.recording.play import Player
 
@@ -106,12 +119,12 @@ def replay_command(
     if not dashboard:
         refuse_port_without("--dashboard")
     if configs:
-        _compare(folder, until, configs, plugins, output)
+        _compare(folder, until, configs, LoadedPlugins(plugins, changed), output)
         return
     with stdout_to_stderr():
         kept = ReplayedRecords()
         heard = kept.made if dashboard else _ignore
-        player = Player(folder, plugins or None, heard=heard)
+        player = Player(folder, LoadedPlugins(plugins, changed), heard=heard)
         if until:
             stop = player.play_until(until)
             if snapshot:
@@ -136,7 +149,7 @@ def _ignore(made: object) -> None:
 
 
 def _compare(
-    folder: Path, until: str, configs: tuple[str, ...], plugins: tuple[str, ...], output: str
+    folder: Path, until: str, configs: tuple[str, ...], plugins: "LoadedPlugins", output: str
 ) -> None:
     from moorage.cli import comparison_output
     from moorage.recording.past import compared

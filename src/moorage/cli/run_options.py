@@ -68,11 +68,6 @@ _OPTIONS = (
     ),
     *RECORD,
     click.option(
-        "--allow-writable-plugins",
-        is_flag=True,
-        help="Load plugin files that every user of this machine may write. [default: refuse them]",
-    ),
-    click.option(
         "--seed", type=int, help="Break ties by this seed, the same each time. [default: random]"
     ),
     click.option(

@@ -17,7 +17,7 @@ from moorage.api.kinds import KINDS
 from moorage.config.field_errors import InputError
 from moorage.recording import entries
 from moorage.recording.anonymous_objects import anonymous, plain_value
-from moorage.recording.configuration import recorded_profiles
+from moorage.recording.configuration import NO_PLUGINS, LoadedPlugins
 from moorage.recording.entries import (
     AnyEntry,
     Attempt,
@@ -39,14 +39,14 @@ WOULD_DIFFER = (
 )
 
 
-def anonymous_entries(folder: Path) -> Iterator[Entry]:
+def anonymous_entries(folder: Path, plugins: LoadedPlugins = NO_PLUGINS) -> Iterator[Entry]:
     """The entries of a recording, with every name replaced."""
     names = Pseudonyms(_configured_names(Recording(folder).entries()))
     for entry in Recording(folder).entries():
         _replaced(entry, names)
     names.settle()
     made: list[Made] = []
-    replay = Replay(recorded_profiles, made.append)
+    replay = Replay(plugins.profiles, made.append)
     for entry in Recording(folder).entries():
         changed = _replaced(entry, names)
         replay.apply(changed)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from moorage.config.field_errors import InputError
 from moorage.recording.checkpoint import checkpoint
-from moorage.recording.configuration import recorded_profiles
+from moorage.recording.configuration import NO_PLUGINS, LoadedPlugins
 from moorage.recording.entries import AnyEntry, Attempt, Began, Entry
 from moorage.recording.moments import time_of
 from moorage.recording.replay import Replay
@@ -35,9 +35,9 @@ def span_around(folder: Path, attempt: str, seconds: float) -> Span:
     raise InputError([f"--around {attempt}: no such attempt among {count}"])
 
 
-def cut_entries(folder: Path, span: Span) -> Iterator[Entry]:
+def cut_entries(folder: Path, span: Span, plugins: LoadedPlugins = NO_PLUGINS) -> Iterator[Entry]:
     """The entries of a new recording that covers the span."""
-    replay = Replay(recorded_profiles, lambda made: None)
+    replay = Replay(plugins.profiles, lambda made: None)
     entries = Recording(folder).entries()
     first = _played_to(replay, entries, span)
     if first is None:

@@ -16,7 +16,7 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.extenders import NO_EXTENDERS
 from moorage.framework.verdicts import Rejection, SchedulingError
 from moorage.recording.entries import Configured, Failed, Outcome, Placed, PluginCode, Refused
-from moorage.recording.plugin_code import changed_code
+from moorage.recording.plugin_code import SHORT, changed_code
 from moorage.recording.replay import Made
 
 PREEMPTION = "PostFilter"
@@ -66,7 +66,7 @@ def divergence_of(made: Made, then: Configured, here: tuple[PluginCode, ...]) ->
 
 
 def _code(code: PluginCode | None) -> str:
-    return "not there" if code is None else f"{code.digest or 'no source'} ({code.file})"
+    return "not there" if code is None else f"{code.digest[:SHORT] or 'no source'} ({code.file})"
 
 
 def words(outcome: Outcome) -> str:

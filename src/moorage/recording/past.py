@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from moorage.app import plugin_files
 from moorage.app.inputs import read_configuration
 from moorage.app.profile_builder import build_profiles
 from moorage.config.field_errors import InputError
 from moorage.explain.explanation import Explanation
 from moorage.explain.sources import as_it_stands, full_name
-from moorage.recording.configuration import load_text, recorded_profiles
+from moorage.recording.configuration import NO_PLUGINS, LoadedPlugins, load_text
 from moorage.recording.entries import Placed
 from moorage.recording.manifests import manifests_at
 from moorage.recording.play import Player
@@ -21,15 +20,14 @@ AS_RECORDED = "as recorded"
 
 
 def compared(
-    folder: Path, attempt: str, configs: Sequence[str], plugins: Sequence[str] = ()
+    folder: Path, attempt: str, configs: Sequence[str], plugins: LoadedPlugins = NO_PLUGINS
 ) -> Comparison:
     """The KPIs of other configurations, if they had decided from just before an attempt on."""
-    player = Player(folder, plugins or None)
+    player = Player(folder, plugins)
     replay = player.play_until(attempt).replay
     assert replay.configured is not None
-    named = tuple(plugins or replay.configured.plugins)
-    worlds = {AS_RECORDED: recorded_profiles(replay.configured, plugins or None)}
-    for candidate in read_candidates(configs, named):
+    worlds = {AS_RECORDED: plugins.profiles(replay.configured)}
+    for candidate in read_candidates(configs, plugins.named):
         loaded = candidate.load()
         guard = loaded.moorage.plugin_guard
         worlds[candidate.name] = build_profiles(loaded.configuration, candidate.plugins(), guard)
@@ -42,17 +40,17 @@ def explained(
     pod: str = "",
     namespace: str = "",
     config: str | None = None,
-    plugins: Sequence[str] = (),
+    plugins: LoadedPlugins = NO_PLUGINS,
 ) -> Explanation:
     """Explain a pod on the cluster as it was just before an attempt.
 
     Without `pod`, the pod of the attempt is explained, on the node that the attempt chose. Without
     `config`, the recorded configuration is used.
     """
-    stop = Player(folder, plugins or None).play_until(attempt)
+    stop = Player(folder, plugins).play_until(attempt)
     then = stop.replay.configured
     assert then is not None
-    known = plugin_files.load_plugins(plugins or then.plugins)
+    known = plugins.load(then)
     loaded = (
         load_text(then.text, known).loaded if config is None else read_configuration(config, known)
     )

@@ -1,7 +1,7 @@
 """Plays a recording back to its end, to an attempt, or to the first that comes out differently."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ import msgspec
 
 from moorage.config.field_errors import InputError
 from moorage.cycle.profile import Profile
-from moorage.recording.configuration import recorded_profiles
+from moorage.recording.configuration import NO_PLUGINS, LoadedPlugins
 from moorage.recording.divergence import Divergence, divergence_of
 from moorage.recording.entries import AnyEntry, Attempt, Configured
 from moorage.recording.moments import parse_time, time_of
@@ -43,7 +43,7 @@ class Stop(NamedTuple):
 
 
 class Player:
-    """Plays one recording; `plugins` replace those it was made with.
+    """Plays one recording, with the installed plugins and those given.
 
     `heard` is called with every repeated attempt. Attempts are numbered from 1; `--until` also
     takes the id of an attempt, as logs show it.
@@ -52,7 +52,7 @@ class Player:
     def __init__(
         self,
         folder: Path,
-        plugins: Sequence[str] | None = None,
+        plugins: LoadedPlugins = NO_PLUGINS,
         progress: Callable[[int], None] = lambda attempts: None,
         heard: Callable[[Made], None] = lambda made: None,
     ) -> None:
@@ -90,7 +90,7 @@ class Player:
 
     def _profiles(self, given: Configured) -> dict[str, Profile]:
         self._configured.append(given)
-        return recorded_profiles(given, self._plugins)
+        return self._plugins.profiles(given)
 
     def _made(self, made: Made) -> None:
         self._began = self._began or made.entry.now

@@ -15,6 +15,7 @@ from moorage.framework.plugin import Plugin
 from moorage.recording.entries import PluginCode
 
 SHORT = 12
+"""How many digits of a hash are shown."""
 
 
 def code_of(profiles: Iterable[Profile]) -> tuple[PluginCode, ...]:
@@ -23,13 +24,16 @@ def code_of(profiles: Iterable[Profile]) -> tuple[PluginCode, ...]:
     for profile in profiles:
         for name, plugin in profile.plugins.items():
             found[name] = plugin.origin()
-    return tuple(_code(name, found[name]) for name in sorted(found))
+    return tuple(plugin_code(name, found[name]) for name in sorted(found))
 
 
-def _code(name: str, plugin: type[Plugin]) -> PluginCode:
+def plugin_code(name: str, plugin: type[Plugin]) -> PluginCode:
+    """The code of one plugin; without a hash if it has no source."""
     try:
         file = inspect.getsourcefile(plugin) or ""
-        return PluginCode(name, _digest(Path(file), _stamp(Path(file))), _shown(plugin, file))
+        files = _files(Path(file))
+        digest = _digest(files, tuple(each.stat().st_mtime_ns for each in files))
+        return PluginCode(name, digest, _shown(plugin, file))
     except (OSError, TypeError):
         return PluginCode(name, "", plugin.__module__)
 
@@ -40,19 +44,27 @@ def _shown(plugin: type[Plugin], file: str) -> str:
     return plugin.__module__ if own == "moorage" else Path(file).name
 
 
-def _stamp(file: Path) -> int:
-    return file.stat().st_mtime_ns
+def _files(file: Path) -> tuple[Path, ...]:
+    """The files of a plugin: its own, or all modules of the package that it is."""
+    folder = file.parent
+    whole = file.name in ("plugin.py", "__init__.py") and (folder / "__init__.py").exists()
+    return tuple(sorted(folder.rglob("*.py"))) if whole else (file,)
+
+
+def file_digest(file: Path) -> str:
+    """The SHA-256 of a file, as sha256sum has it."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=512)
-def _digest(file: Path, stamp: int) -> str:
-    folder = file.parent
-    whole = file.name in ("plugin.py", "__init__.py") and (folder / "__init__.py").exists()
-    files = sorted(folder.glob("*.py")) if whole else [file]
+def _digest(files: tuple[Path, ...], stamps: tuple[int, ...]) -> str:
+    """The SHA-256 of one file; of several, that of their names and hashes."""
+    if len(files) == 1:
+        return file_digest(files[0])
     hashed = hashlib.sha256()
     for each in files:
-        hashed.update(each.name.encode() + b"\0" + each.read_bytes() + b"\0")
-    return hashed.hexdigest()[:SHORT]
+        hashed.update(each.name.encode() + b"\0" + hashlib.sha256(each.read_bytes()).digest())
+    return hashed.hexdigest()
 
 
 def changed_code(

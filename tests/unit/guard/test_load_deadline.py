@@ -92,7 +92,7 @@ def test_a_plugin_file_that_never_ends_is_refused_when_it_is_loaded_again(
     monkeypatch.setattr(plugin_files, "IMPORT_SECONDS", SOON)
     file = tmp_path / "rules.py"
     file.write_text("while True:\n    pass\n")
-    plugins = plugin_files.PluginSet([str(file)], allow_writable=True)
+    plugins = plugin_files.PluginSet([str(file)])
 
     with pytest.raises(InputError, match=r"rules\.py: does not import: took longer than 0\.2s"):
         asyncio.run(in_reload_thread(plugins.load))

@@ -1,13 +1,20 @@
 """A recording gives the same decisions again, in another process and without C, or names why."""
 
+import hashlib
+import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from moorage.cli.main import main
+from moorage.recording.configuration import LoadedPlugins
 from moorage.recording.entries import Attempt, Placed, Refused
 from moorage.recording.play import Player
+from moorage.recording.plugin_code import plugin_code
 from moorage.recording.segments import Recording, segments_in
 from tests.unit.recording.mixed_cluster import DEFAULT, PRIVATE, Recorded, pod, record, workload
 
@@ -112,14 +119,103 @@ def test_a_plugin_edited_by_one_character(
     objects = [each for each in workload() if each["kind"] == "Node"]
     objects += [pod(f"plain-{each}") for each in range(10)]
     record(tmp_path / "made", objects, WITH_PLUGIN, (str(file),))
-    assert Player(tmp_path / "made").play().divergence is None
+    given = LoadedPlugins((str(file),), changed=True)
+    assert Player(tmp_path / "made", given).play().divergence is None
     assert PLUGIN.count(before) == 1
     file.write_text(PLUGIN.replace(before, after))
 
-    found = Player(tmp_path / "made").play().divergence
+    found = Player(tmp_path / "made", given).play().divergence
 
     assert found is not None
     assert found.pod == f"default/{first}"
     assert found.plugins == ("Favourites",)
     assert [each.plugin for each in found.changed] == ["Favourites"]
     assert found.then != found.here
+
+
+PLANTED = PLUGIN + "\nfrom pathlib import Path\nPath('ran').touch()\n"
+
+
+@pytest.fixture
+def handed_on(tmp_path: Path) -> Path:
+    """A recording whose plugin file, which came with it, has been replaced by another."""
+    folder = tmp_path / "handed-on"
+    folder.mkdir()
+    file = folder / "favourites.py"
+    file.write_text(PLUGIN)
+    record(
+        folder / "made",
+        [*(each for each in workload() if each["kind"] == "Node"), pod("web-1")],
+        WITH_PLUGIN,
+        (str(file),),
+    )
+    file.write_text(PLANTED)
+    return folder
+
+
+COMMANDS = [
+    pytest.param(["replay", "made"], id="replay"),
+    pytest.param(["replay", "made", "--until", "#1"], id="replay to a moment"),
+    pytest.param(["explain", "--recording", "made", "--at", "#1"], id="explain"),
+    pytest.param(["record", "anonymize", "made", "copy"], id="anonymize"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_no_file_that_a_recording_names_is_run(
+    handed_on: Path, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(handed_on)
+
+    refused = CliRunner().invoke(main, command)
+
+    recorded = hashlib.sha256(PLUGIN.encode()).hexdigest()
+    assert refused.exit_code == 2
+    assert f"Favourites of favourites.py (sha256 {recorded})" in refused.stderr
+    assert not Path("ran").exists()
+
+
+def test_a_file_that_is_given_runs_if_it_is_the_recorded_one(
+    handed_on: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(handed_on)
+    asked = ["replay", "made", "--plugin", "favourites.py"]
+
+    refused = CliRunner().invoke(main, asked)
+    assert not Path("ran").exists(), "it was run before it was refused"
+    changed = CliRunner().invoke(main, [*asked, "--changed-plugins"])
+    Path("favourites.py").write_text(PLUGIN)
+    given = CliRunner().invoke(main, asked)
+
+    here, then = (hashlib.sha256(text.encode()).hexdigest() for text in (PLANTED, PLUGIN))
+    assert refused.exit_code == 2
+    assert f"Favourites of favourites.py (sha256 {here}) is not that" in refused.stderr
+    assert f"favourites.py (sha256 {then})" in refused.stderr
+    assert (changed.exit_code, given.exit_code) == (0, 0), (changed.output, given.output)
+
+
+def test_no_local_path_is_recorded(handed_on: Path) -> None:
+    written = b"".join(Recording(handed_on / "made").frames())
+
+    assert b"favourites.py" in written
+    assert str(handed_on).encode() not in written
+
+
+def test_a_change_beside_a_plugin_that_is_a_package_is_another_hash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Helpers are hashed too, below the folder as well, whichever file was changed last."""
+    package = tmp_path / "acme_favourites"
+    (package / "deeper").mkdir(parents=True)
+    (package / "__init__.py").write_text(PLUGIN)
+    helper = package / "deeper" / "helper.py"
+    helper.write_text("A = 1\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugin = importlib.import_module("acme_favourites").Favourites
+
+    before = plugin_code("Favourites", plugin)
+    helper.write_text("A = 2\n")
+    os.utime(helper, ns=(1, 1))
+
+    assert before.digest
+    assert plugin_code("Favourites", plugin).digest != before.digest
