@@ -75,6 +75,19 @@ def test_its_command_is_one_that_answers(verb: str) -> None:
     assert verb in stanza
 
 
+def test_it_answers_the_clients_of_an_authority_that_is_there_before_it_starts() -> None:
+    [deployment] = of_kind(OVERLAY, "Deployment")
+    volumes = {each["name"]: each for each in deployment["spec"]["template"]["spec"]["volumes"]}
+    mounts = {each["mountPath"]: each["name"] for each in container()["volumeMounts"]}
+
+    [argument] = [a for a in container()["args"] if a.startswith("--client-ca-file=")]
+    file = Path(argument.partition("=")[2])
+    source = volumes[mounts[str(file.parent)]]["configMap"]
+
+    assert (source["name"], file.name) == ("moorage-extender-clients", "ca.crt")
+    assert not source.get("optional")
+
+
 def test_its_configuration_is_where_it_is_looked_for() -> None:
     [deployment] = of_kind(OVERLAY, "Deployment")
     volumes = deployment["spec"]["template"]["spec"]["volumes"]

@@ -55,6 +55,8 @@ class Serving:
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.port = 0
         """Any that is free; once it is ready, the one that it says it has."""
+        self.certificate: tuple[Path, Path] | None = None
+        """What `get` shows of itself, and its key."""
         self.log = folder / "extender.log"
         self._given = [*arguments, "--bind-address=127.0.0.1"]
         self.process = self._start()
@@ -107,6 +109,8 @@ class Serving:
             made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         else:
             context = ssl._create_unverified_context()
+            if self.certificate is not None:
+                context.load_cert_chain(*self.certificate)
             made = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=context)
         with contextlib.closing(made) as connection:
             connection.request("GET", path)

@@ -198,9 +198,13 @@ def test_policies_that_measure_are_fed(plane: ControlPlane, tmp_path: Path) -> N
 
 def test_the_extender_binds(plane: ControlPlane, tmp_path: Path, rules: Path) -> None:
     plane.create(machine("a1", "acme"), machine("b1", "bolt"))
+    """Only whoever shows a certificate of the authority has a pod bound."""
     follow = (f"--plugin={rules}", f"--kubeconfig={plane.kubeconfig}", "--serve-bind")
-    with serving(tmp_path, *follow) as extender:
-        stanza = extender.stanza(ignorable=False)
+    cert, key = plane.client_certificate("scheduler", "schedulers")
+    with serving(tmp_path, *follow, f"--client-ca-file={plane.home / 'client-ca.crt'}") as extender:
+        extender.certificate = cert, key
+        shown = {"insecure": True, "certFile": str(cert), "keyFile": str(key)}
+        stanza = extender.stanza(ignorable=False, tlsConfig=shown)
         assert stanza["bindVerb"] == "bind"
         with kube_scheduler(plane, tmp_path, stanza):
             plane.create(*(ours(f"p{i}", "acme") for i in range(3)))

@@ -5,7 +5,6 @@ import contextlib
 import logging
 import random
 import signal
-import ssl
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, NamedTuple
 
@@ -25,18 +24,26 @@ from moorage.framework.cycle import Client
 from moorage.kube import in_cluster_config
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.observe.logs import say
+from moorage.serve.bounded_listener import BoundedListener, bound_socket
 from moorage.serve.client_certificates import (
     CaBundle,
     ClientCertificates,
     refresh_certificates,
 )
 from moorage.serve.http_server import REFRESH_SECONDS
-from moorage.serve.secure_serving import Certificates, ServerTls
+from moorage.serve.secure_serving import Certificates, ServerTls, is_loopback
 
 NOBODY: Final = "moorage-extender/nobody"
 """The scheduler name under which a cluster is followed: no pod has it, so none is scheduled."""
 NOT_SYNCED: Final = "the cluster has not been read yet"
 SHUTDOWN_SECONDS: Final = 5.0
+LINGERING_SECONDS: Final = 1.0
+"""How long what is left of a request that was refused is read, so that the refusal arrives."""
+ANYBODY_BINDS: Final = "whoever can connect could bind any pod to any node"
+ANYBODY_ASKS: Final = (
+    "whoever can connect would be told the names of nodes and why they refuse a pod: give "
+    "--client-ca-file FILE, or --anonymous to answer anybody"
+)
 
 
 class CannotServe(Exception):
@@ -62,9 +69,11 @@ def follows_cluster(options: ExtenderOptions) -> bool:
 
 async def serve_extender(options: ExtenderOptions, chosen: ExtenderProfile) -> None:
     """Answer until SIGTERM or SIGINT."""
+    _refuse_strangers(options)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    busy = set[asyncio.Transport]()
     async with _cluster(options, chosen) as cluster:
         answering = VerbHandler(
             chosen.profile,
@@ -78,12 +87,24 @@ async def serve_extender(options: ExtenderOptions, chosen: ExtenderProfile) -> N
             binding=_binding(options, answering, cluster),
             unready=cluster.unready,
             certified=bool(options.client_ca_file),
+            busy=busy,
         )
         if cluster.feeds is not None:
             server.registry.register(cluster.feeds)
-        async with _listening(options, server):
+        async with _listening(options, server, busy):
             await _until(stop, cluster.following)
     say(logging.INFO, "stopped")
+
+
+def _refuse_strangers(options: ExtenderOptions) -> None:
+    """Whoever can connect is answered, unless certificates are asked for."""
+    if options.client_ca_file:
+        return
+    if options.serve_bind:
+        raise CannotServe(f"--serve-bind: {ANYBODY_BINDS}: give --client-ca-file FILE")
+    if not (options.anonymous or is_loopback(options.bind_address)):
+        where = options.bind_address or "every address"
+        raise CannotServe(f"--bind-address {where}: {ANYBODY_ASKS}")
 
 
 async def _until(stop: asyncio.Event, following: "asyncio.Future[None] | None") -> None:
@@ -145,32 +166,36 @@ class _FailureLog:
 
 
 @contextlib.asynccontextmanager
-async def _listening(options: ExtenderOptions, server: ExtenderServer) -> AsyncIterator[None]:
+async def _listening(
+    options: ExtenderOptions, server: ExtenderServer, busy: set[asyncio.Transport]
+) -> AsyncIterator[None]:
     """Listen for as long as the block lasts; renewed certificates are read again."""
     callers = _callers(options)
     tls = _tls(options, callers)
-    runner = web.AppRunner(server.application(), shutdown_timeout=SHUTDOWN_SECONDS, access_log=None)
-    await runner.setup()
-    refreshing = asyncio.ensure_future(_refresh(tls, callers))
     try:
-        await _listen(runner, options, None if tls is None else tls.context)
-        port = runner.addresses[0][1]
-        say(logging.INFO, "Serving", address=options.bind_address, port=port, tls=not options.http)
-        yield
-    finally:
-        refreshing.cancel()
-        await runner.cleanup()
-
-
-async def _listen(
-    runner: web.AppRunner, options: ExtenderOptions, context: ssl.SSLContext | None
-) -> None:
-    site = web.TCPSite(runner, options.bind_address, options.port, ssl_context=context)
-    try:
-        await site.start()
+        listening = bound_socket(options.bind_address, options.port)
     except OSError as error:
         where = f"{options.bind_address}:{options.port}"
         raise CannotServe(f"cannot listen on {where}: {error.strerror}") from error
+    runner = web.AppRunner(
+        server.application(),
+        shutdown_timeout=SHUTDOWN_SECONDS,
+        lingering_time=LINGERING_SECONDS,
+        access_log=None,
+    )
+    await runner.setup()
+    assert runner.server is not None
+    context = None if tls is None else tls.context
+    listener = BoundedListener(listening, runner.server, context, busy=busy)
+    refreshing = asyncio.ensure_future(_refresh(tls, callers))
+    try:
+        address = options.bind_address
+        say(logging.INFO, "Serving", address=address, port=listener.port, tls=not options.http)
+        yield
+    finally:
+        refreshing.cancel()
+        await listener.close()
+        await runner.cleanup()
 
 
 async def _refresh(tls: ServerTls | None, callers: ClientCertificates) -> None:

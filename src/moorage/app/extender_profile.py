@@ -32,6 +32,7 @@ class ExtenderOptions(msgspec.Struct, frozen=True):
     context: str
     no_cluster: bool
     serve_bind: bool
+    anonymous: bool
     bind_address: str
     port: int
     http: bool

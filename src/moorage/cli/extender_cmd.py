@@ -74,7 +74,8 @@ def serve_command(**given: Any) -> None:
 
     \b
     Follow the cluster, so that requests name nodes only, and plugins see the pods on them:
-      moorage extender serve --config scheduler.yaml --plugin rules.py --kubeconfig ~/.kube/config
+      moorage extender serve --config scheduler.yaml --plugin rules.py \\
+        --kubeconfig ~/.kube/config --client-ca-file ca.crt
 
     \b
     Then tell kube-scheduler. With --stanza the same command prints, instead of serving, what to

@@ -39,8 +39,7 @@ _OPTIONS = (
     click.option(
         "--serve-bind",
         is_flag=True,
-        help="Bind pods, too, when asked to. Whoever can connect can then bind any pod: use it "
-        "with --client-ca-file.",
+        help="Bind pods, too, when asked to; only with --client-ca-file.",
     ),
     click.option(
         "--bind-address", type=common.ADDRESS, default="0.0.0.0", show_default=True, metavar="IP"
@@ -59,7 +58,13 @@ _OPTIONS = (
         "--client-ca-file",
         default="",
         metavar="FILE",
-        help="Answer only clients with a certificate of this authority.",
+        help="Answer only clients with a certificate of this authority. [default: on loopback, "
+        "anybody; elsewhere, it must be given]",
+    ),
+    click.option(
+        "--anonymous",
+        is_flag=True,
+        help="Beyond loopback, too, answer clients without a certificate.",
     ),
     click.option(
         "--url",

@@ -11,6 +11,7 @@ Errors of filter and bind are in the `Error` of the answer. The other verbs have
 answer 400 if the request is at fault, and 500 if a plugin is.
 """
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -28,8 +29,15 @@ from moorage.extender.verb_handler import VerbHandler
 from moorage.framework.verdicts import SchedulingError
 from moorage.observe.logs import say
 
-MOST_BYTES: Final = 2**30
+MOST_BYTES: Final = 64 << 20
 """The largest request: it may contain thousands of whole nodes."""
+SMALL_BYTES: Final = 256 << 10
+"""Up to this size requests are read side by side, larger ones one at a time: with as many
+connections as are accepted at most, that bounds what is held in memory."""
+READ_SECONDS: Final = 10.0
+"""A body that takes longer is not waited for; kube-scheduler gives up after 5 s by default."""
+TOO_LARGE: Final = f"the request has more than {MOST_BYTES >> 20} MiB: set nodeCacheCapable"
+TOO_SLOW: Final = f"the request was not sent within {READ_SECONDS:g} s"
 BUCKETS: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5)
 
 HEALTH: Final = ("/healthz", "/livez", "/readyz")
@@ -41,7 +49,8 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 class ExtenderServer:
     """Answers requests, one after the other. `unready` says why it cannot answer yet.
 
-    With `certified`, all but the health endpoints require a client certificate.
+    With `certified`, all but the health endpoints require a client certificate. Connections whose
+    request has been read are in `busy` until it is answered.
     """
 
     def __init__(
@@ -51,10 +60,13 @@ class ExtenderServer:
         binding: BindHandler | None = None,
         unready: Callable[[], str | None] = lambda: None,
         certified: bool = False,
+        busy: set[asyncio.Transport] | None = None,
     ) -> None:
         self._answering = answering
         self._certified = certified
         self._binding = binding
+        self._busy = set[asyncio.Transport]() if busy is None else busy
+        self._large = asyncio.Lock()
         self._unready = unready
         self.registry = CollectorRegistry()
         self._requests = Counter(
@@ -91,15 +103,31 @@ class ExtenderServer:
 
     def _handler(self, verb: str, answer: Verb) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            body, began = await request.read(), time.perf_counter()
+            length = request.content_length
+            if length is not None and length > MOST_BYTES:
+                return web.Response(status=413, text=TOO_LARGE)
+            if length is not None and length <= SMALL_BYTES:
+                return await read_and_answer(request)
+            async with self._large:
+                return await read_and_answer(request)
+
+        async def read_and_answer(request: web.Request) -> web.Response:
+            body = await _read(request)
+            began = time.perf_counter()
             found, why, status = None, "", 200
+            transport = request.transport
             try:
+                if transport is not None:
+                    self._busy.add(transport)
                 found = await answer(body)
                 why = getattr(found, "error", "")
             except WireDecodeError as error:
                 why, status = f"the request cannot be read: {error}", 400
             except SchedulingError as error:
                 why, status = str(error), 500
+            finally:
+                if transport is not None:
+                    self._busy.discard(transport)
             if why:
                 say(logging.WARNING, "Request failed", verb=verb, err=why)
             self._requests.labels(verb, "error" if why else "success").inc()
@@ -135,6 +163,14 @@ class ExtenderServer:
     async def _metrics(self, request: web.Request) -> web.Response:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
         return web.Response(body=encode(self.registry), headers={"Content-Type": content_type})
+
+
+async def _read(request: web.Request) -> bytes:
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(text=TOO_SLOW) from None
 
 
 @web.middleware

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar, Union, cast, dataclass_transform, get_ar
 import msgspec
 from msgspec.structs import FieldInfo
 
+from moorage.api.decode import UNREADABLE
 from moorage.config.types import Int64
 
 MAX_PRIORITY: Final = 10
@@ -117,7 +118,7 @@ def decode_wire(body: Text, kind: type[T]) -> T:
     """Decode a wire type, or a list of them."""
     try:
         found: T = _decoder(cast("Any", kind)).decode(body)
-    except msgspec.DecodeError:
+    except UNREADABLE:
         found = _decode_leniently(body, kind)
     return found
 
@@ -125,7 +126,7 @@ def decode_wire(body: Text, kind: type[T]) -> T:
 def _decode_leniently(body: Text, kind: Any) -> Any:
     try:
         return _decode_any(body, kind)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise WireDecodeError(str(error)) from None
 
 

@@ -114,12 +114,32 @@ def test_the_stanza_is_a_configuration_that_moorage_takes(tmp_path: Path, rules:
             ("--run", "Quiet"), "--run Quiet: the profile does not enable it", id="another plugin"
         ),
         pytest.param(
-            ("--plugin", "RULES", "--http", "--serve-bind"),
+            ("--plugin", "RULES", "--serve-bind", "--client-ca-file", "ca.crt"),
             "--serve-bind: there is no API server to bind at",
             id="nowhere to bind",
         ),
         pytest.param(
-            ("--plugin", "RULES", "--tls-cert-file", "nowhere.pem"),
+            ("--plugin", "RULES", "--serve-bind", "--bind-address", "127.0.0.1"),
+            "--serve-bind: whoever can connect could bind any pod to any node: give --client-ca",
+            id="anybody binds",
+        ),
+        pytest.param(
+            ("--plugin", "RULES", "--serve-bind", "--anonymous"),
+            "--serve-bind: whoever can connect could bind any pod to any node: give --client-ca",
+            id="anybody binds, and is meant to",
+        ),
+        pytest.param(
+            ("--plugin", "RULES"),
+            "--bind-address 0.0.0.0: whoever can connect would be told the names of nodes",
+            id="anybody asks",
+        ),
+        pytest.param(
+            ("--plugin", "RULES", "--http", "--bind-address", ""),
+            "--bind-address every address: whoever can connect would be told",
+            id="anybody asks, at any address",
+        ),
+        pytest.param(
+            ("--plugin", "RULES", "--anonymous", "--tls-cert-file", "nowhere.pem"),
             "give both a certificate file and a key file",
             id="half a certificate",
         ),
@@ -134,7 +154,7 @@ def test_the_stanza_is_a_configuration_that_moorage_takes(tmp_path: Path, rules:
             id="no name of a host",
         ),
         pytest.param(
-            ("--plugin", "RULES", "--http", "--bind-address", "203.0.113.1"),
+            ("--plugin", "RULES", "--anonymous", "--http", "--bind-address", "203.0.113.1"),
             "cannot listen on 203.0.113.1:8888",
             id="another machine's address",
         ),

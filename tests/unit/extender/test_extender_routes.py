@@ -3,7 +3,7 @@
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,8 +16,9 @@ from moorage.cache.cache import Cache
 from moorage.clock import SystemClock
 from moorage.config.resolved_profile import Enabled, ResolvedProfile
 from moorage.cycle.profile import Profile
+from moorage.extender import extender_server
 from moorage.extender.bind_handler import BindHandler
-from moorage.extender.extender_server import ExtenderServer
+from moorage.extender.extender_server import MOST_BYTES, ExtenderServer
 from moorage.extender.verb_handler import VerbHandler
 from moorage.framework.plugin import Plugin
 from moorage.framework.points import points_of
@@ -64,6 +65,91 @@ def ask(story: Callable[[Client], Awaitable[None]], **more: Any) -> None:
             await story(client)
 
     asyncio.run(main())
+
+
+def test_a_request_that_is_too_large_is_refused_before_it_is_read() -> None:
+    async def story(client: Client) -> None:
+        head = f"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: {MOST_BYTES + 1}\r\n\r\n"
+        reader, writer = await asyncio.open_connection(client.host, client.port)
+        writer.write(head.encode())
+
+        assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+        writer.close()
+
+    ask(story)
+
+
+def test_so_is_one_whose_size_is_not_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extender_server, "MOST_BYTES", 1 << 16)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(5):
+            yield b"x" * (1 << 14)
+
+    async def story(client: Client) -> None:
+        assert (await client.post("/filter", data=pieces())).status == 413
+
+    ask(story)
+
+
+def test_a_request_that_does_not_arrive_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extender_server, "READ_SECONDS", 0.01)
+
+    async def story(client: Client) -> None:
+        reader, writer = await asyncio.open_connection(client.host, client.port)
+        writer.write(b"POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+
+        assert (await reader.readline()).startswith(b"HTTP/1.1 408 ")
+        writer.close()
+
+    ask(story)
+
+
+def test_large_requests_are_read_one_at_a_time_and_small_ones_beside_them() -> None:
+    """Who sends slowly holds up neither small requests nor more than one large body in memory."""
+    begun = asyncio.Event()
+
+    async def slowly() -> AsyncIterator[bytes]:
+        yield b"{"
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def story(client: Client) -> None:
+        first = asyncio.ensure_future(client.post("/filter", data=slowly()))
+        await begun.wait()
+        second = asyncio.ensure_future(client.post("/filter", data=chunked(b"{}")))
+        for _ in range(5):
+            small = await client.post("/filter", json={"Pod": web(), "NodeNames": ["a"]})
+            assert small.status == 200
+        assert not second.done()
+
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+
+        assert (await second).status == 400
+
+    ask(story)
+
+
+async def chunked(body: bytes) -> AsyncIterator[bytes]:
+    yield body
+
+
+@pytest.mark.parametrize("verb", ["filter", "prioritize", "preempt"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(b'{"Pod":' * 50_000 + b"1" + b"}" * 50_000, id="an argument"),
+        pytest.param(b'{"Pod":%s}' % (b'{"spec":' * 50_000 + b"1" + b"}" * 50_000), id="a pod"),
+        pytest.param(b"\xff", id="no text"),
+    ],
+)
+def test_what_is_nested_without_end_is_a_bad_request(verb: str, body: bytes) -> None:
+    async def story(client: Client) -> None:
+        assert (await client.post(f"/{verb}", data=body)).status == 400
+        assert (await client.get("/livez")).status == 200
+
+    ask(story)
 
 
 def web(**labels: str) -> Raw:
