@@ -14,6 +14,13 @@ T = TypeVar("T")
 PREEMPTED: Final = "preempted by a pod of higher priority before it was bound"
 
 
+class CalledBack(SchedulingError):
+    """The pod was preempted while it waited at Permit or was in PreBind."""
+
+    def __init__(self) -> None:
+        super().__init__(PREEMPTED)
+
+
 class PodsInPreBind:
     """The PreBind work under way, by the pod's uid."""
 
@@ -23,7 +30,7 @@ class PodsInPreBind:
         """Pod uid -> event that is set when the work has ended."""
 
     async def run(self, uid: str, work: Coroutine[Any, Any, T]) -> T:
-        """Await the work; SchedulingError if the pod is called back meanwhile."""
+        """Await the work; CalledBack if the pod is called back meanwhile."""
         task = asyncio.current_task()
         assert task is not None
         self._tasks[uid] = task
@@ -33,7 +40,7 @@ class PodsInPreBind:
             if uid not in self._called_back:
                 raise
             task.uncancel()
-            raise SchedulingError(PREEMPTED) from None
+            raise CalledBack from None
         finally:
             del self._tasks[uid]
             ended = self._called_back.pop(uid, None)
@@ -83,7 +90,7 @@ class WaitingPod:
         """
         if self._answer.done():
             return False
-        self._answer.set_exception(SchedulingError(PREEMPTED))
+        self._answer.set_exception(CalledBack())
         return True
 
     def _settle(self, answer: Rejection | None) -> None:

@@ -5,6 +5,9 @@
 2. Bind, a few at a time. An error that may be temporary is retried on the same node, while all
    other pods are still held. After a permanent refusal, pods that are not bound yet are released
    if the group cannot be whole any more; they are tried again, together with the bound ones.
+
+A pod that is called back, since a more important one needs its room, leaves at once: if it stayed
+until all are released, it would be taken for a bound pod, and deleted.
 """
 
 import asyncio
@@ -12,7 +15,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
 from moorage.bind import binder
-from moorage.bind.permits import PodsInPreBind, WaitingPods
+from moorage.bind.permits import CalledBack, PodsInPreBind, WaitingPods
 from moorage.cache.cache import Cache
 from moorage.clock import Clock
 from moorage.framework.verdicts import Rejection, SchedulingError
@@ -117,7 +120,8 @@ class GangBinder:
     async def _each(self, step: Step) -> None:
         """Take a step for all held pods at once, until too many have failed or time is over."""
         tasks: dict[asyncio.Future[Any], Placement] = {
-            asyncio.ensure_future(step(placement)): placement for placement in self._held()
+            asyncio.ensure_future(self._take(step, placement)): placement
+            for placement in self._held()
         }
         left = self._deadline - self._clock.now()
         timer: asyncio.Future[Any] = asyncio.ensure_future(self._clock.sleep(max(left, 0.0)))
@@ -134,6 +138,21 @@ class GangBinder:
             for task in (*pending, timer):
                 task.cancel()
             await asyncio.gather(*pending, timer, return_exceptions=True)
+
+    async def _take(self, step: Step, placement: Placement) -> Rejection | None:
+        try:
+            return await step(placement)
+        except CalledBack as error:
+            self._leave(placement, error)
+            return None
+
+    def _leave(self, placement: Placement, error: SchedulingError) -> None:
+        """Release a pod before the others, and put it back in the queue."""
+        self._placed = [other for other in self._placed if other is not placement]
+        self._outcome.release(placement)
+        self._outcome.failed(placement.queued, placement.cycle, placement.profile, error)
+        self._outcome.tell_of_room([placement])
+        self._bindings.end()
 
     def _give_up(self, late: Iterable[Placement]) -> None:
         for placement in late:

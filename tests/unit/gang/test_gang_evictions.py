@@ -5,8 +5,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+from moorage import Permit, PreBind, Wait
+from moorage.api.node import Node
 from moorage.api.pod import Pod
 from moorage.bind.status_patches import disruption_target_patch
+from moorage.clock import Clock
+from moorage.framework.cycle import Cycle
+from moorage.framework.plugin import Plugin
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.testing import node, pod
 from moorage.watch.api_errors import Forbidden, Unauthorized
@@ -257,3 +262,48 @@ def test_a_group_whose_victims_never_leave_takes_room_that_others_leave() -> Non
 
     assert set(world.bound("vip").values()) == {"b"}
     assert len(world.evictions) == 2
+
+
+class LongPermit(Permit, frozen=True):
+    """The pods of a group are held for 20 seconds, and then refused."""
+
+    def permit(self, cycle: Cycle, pod: Pod, node: Node) -> Wait | None:
+        return Wait(20.0) if pod.name.startswith("batch") else None
+
+
+class LongPreBind(PreBind, frozen=True):
+    """The pods of a group take 20 seconds to be prepared."""
+
+    clock: ClassVar[Clock]
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        if pod.name.startswith("batch"):
+            await self.clock.sleep(20.0)
+
+
+@pytest.mark.parametrize("plugin", [LongPermit, LongPreBind])
+def test_a_pod_of_a_group_that_was_called_back_leaves_at_once_and_is_never_deleted(
+    plugin: type[Plugin],
+) -> None:
+    world = GangWorld(
+        low("by", "a", cpu="500m", priority=1000),
+        node("a").offering(cpu="3500m"),
+        group("batch", 2),
+        *members("batch", 3),
+        plugins=(plugin,),
+    )
+    LongPreBind.clock = world.clock
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 1)
+        world.apply(pod("vip").requesting(cpu="1").prioritised(100))
+        await settle(world, 3)
+        assert world.bound() == {"by": "a", "vip": "a"}
+        await world.finish("by")  # whoever still waits is attempted again
+        await settle(world, 60)
+
+    world.run(story)
+
+    assert [(each.pod, each.way) for each in world.evictions] == [("default/batch-2", "memory")]
+    assert {"batch-0", "batch-1", "batch-2", "vip"} <= set(names(world))
+    assert world.failures == []
