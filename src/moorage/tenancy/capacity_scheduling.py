@@ -50,7 +50,7 @@ def _is_within_min(cycle: Cycle, books: Books, quota: Quota) -> bool:
     """
     together: Sequence[PodInfo] = cycle.state.get(PLACED_TOGETHER, (cycle.incoming,))
     asked = books.usage.of(quota.namespace) + quotas.promised_to(
-        cycle, {quota.namespace}, {info.uid for info in together}
+        cycle, books, {info.uid for info in together}
     )
     named = {i for i, _ in cycle.incoming.requests} & quota.minimum.keys()
     for info in together:

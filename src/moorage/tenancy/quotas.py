@@ -96,22 +96,45 @@ def guaranteed(books: Books) -> Amounts:
 
 def used_by(cycle: Cycle, books: Books, namespace: str) -> Amounts:
     """What a namespace uses, including the nominations of its other pods."""
-    return books.usage.of(namespace) + promised_to(cycle, {namespace}, {cycle.incoming.uid})
+    return books.usage.of(namespace) + promised_to(cycle, books, {cycle.incoming.uid})
 
 
 def used_by_all(cycle: Cycle, books: Books) -> Amounts:
-    used = promised_to(cycle, books.quotas.keys(), {cycle.incoming.uid})
+    used = promised_to(cycle, books, {cycle.incoming.uid}, everywhere=True)
     for namespace in books.quotas:
         used.update(books.usage.of(namespace))
     return used
 
 
-def promised_to(cycle: Cycle, namespaces: Container[str], apart_from: Container[str]) -> Amounts:
-    """The requests of nominated pods that are not on a node yet."""
+def promised_to(
+    cycle: Cycle, books: Books, apart_from: Container[str], *, everywhere: bool = False
+) -> Amounts:
+    """The requests of nominated pods that are not on a node yet, and that the pod must yield to.
+
+    As with scheduler-plugins, they are those of its own namespace that are no less important, or
+    room for it could be taken by a less important one. `everywhere`, those of other namespaces
+    that are within their min count too, whatever their priority: they take what is theirs.
+    """
     nominations, promised = cycle.cache.nominations, Counter[int]()
-    for node in nominations.nodes() if len(nominations) else ():
-        for info in nominations.on(node):
-            waits = info.uid not in apart_from and cycle.cache.node_of(info.uid) is None
-            if waits and info.pod.namespace in namespaces:
+    own, priority = cycle.pod.namespace, cycle.incoming.priority
+    for _, pods in nominations.by_node():
+        for uid, info in pods.items():
+            namespace = info.pod.namespace
+            if uid in apart_from or namespace not in books.quotas:
+                continue
+            counts = info.priority >= priority if namespace == own else everywhere
+            if not counts or cycle.cache.node_of(uid) is not None:
+                continue
+            if namespace == own or not _is_above_min(books, namespace):
                 promised.update(dict(info.requests))
     return promised
+
+
+def _is_above_min(books: Books, namespace: str) -> bool:
+    """Whether a namespace uses more than its min of what any quota guarantees."""
+    used, minimum, total = (
+        books.usage.of(namespace),
+        books.quotas[namespace].minimum,
+        guaranteed(books),
+    )
+    return any(used[index] > minimum.get(index, 0) for index in total)

@@ -187,6 +187,65 @@ def test_a_pod_without_a_quota_is_free_but_evicts_no_pod_that_has_one() -> None:
     assert (len(world.bound("red")), len(world.bound("other"))) == (3, 1)
 
 
+def on_host(made: PodBuilder, host: str) -> PodBuilder:
+    return made.with_spec(nodeSelector={"kubernetes.io/hostname": host})
+
+
+def test_a_pod_yields_no_quota_to_a_less_important_one_that_waits_for_its_node() -> None:
+    """Nor to a more important one of a namespace that has more than its min already."""
+    world = world_of(
+        node("a").offering(cpu="2"),
+        node("b").offering(cpu="2"),
+        quota("red", {"cpu": "2"}, {"cpu": "2"}),
+        quota("blue", {"cpu": "0"}, {"cpu": "4"}),
+        pod("blue-0", "blue").requesting(cpu="2").on("a"),
+        stopping=30.0,
+    )
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 1)
+        world.apply(on_host(pod("low", "red").requesting(cpu="2").prioritised(10), "a"))
+        await settle(world, 2)
+        assert world.cluster.read(PODS, "red", "low")["status"]["nominatedNodeName"] == "a"
+        assert world.bound("low") == {}
+        world.apply(on_host(pod("high", "red").requesting(cpu="2").prioritised(100), "b"))
+        await settle(world, 120)
+
+    world.run(story)
+
+    assert world.bound() == {"high": "b"}
+    assert "exceed its max of 2" in message_of(world, "red", "low")
+
+
+@pytest.mark.parametrize(
+    ("used", "counts"),
+    [
+        pytest.param(2, True, id="a namespace within its min takes what is its own"),
+        pytest.param(3, False, id="a namespace above its min takes what others may take as well"),
+    ],
+)
+def test_what_is_promised_to_another_namespace_counts_within_its_min(
+    used: int, counts: bool
+) -> None:
+    promised = pod("promised", "blue").requesting(cpu="1").with_spec(schedulerName="another")
+    promised.raw["status"] = {"nominatedNodeName": "full"}
+    world = world_of(
+        node("a").offering(cpu="20"),
+        node("full").offering(cpu="1"),
+        pod("elsewhere").requesting(cpu="1").on("full"),
+        quota("red", {"cpu": "1"}),
+        quota("blue", {"cpu": "2"}),
+        quota("idle", {"cpu": "3"}),
+        *(each.on("a") for each in pods_of("blue", used)),
+        promised,
+        *pods_of("red", 4),
+    )
+
+    world.run()
+
+    assert len(world.bound("red")) == 6 - used - counts
+
+
 def test_resources_that_no_max_names_are_not_limited() -> None:
     world = world_of(
         node("a").offering(memory="64Gi"),
