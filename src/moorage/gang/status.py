@@ -1,13 +1,17 @@
 """Events about groups, and the status of their objects; nothing is written twice in a row.
 
+A group has one write under way at most, so that an early report never overwrites a later one. What
+failed is written again, however long that takes: a group that is bound gives no further cause.
+
 As with kube-scheduler, the condition of Kubernetes' own groups is about attempts only.
 """
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Collection
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from moorage.api.meta import KubeObject
 from moorage.api.podgroup import INITIALLY_SCHEDULED, PodGroup
@@ -20,8 +24,9 @@ from moorage.gang.pod_reasons import PodReasons
 from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.profiles import Profiles
+from moorage.scheduler.status_writer import AGAIN_SECONDS
 from moorage.scheduler.tasks import Start
-from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_errors import ApiError, BadRequest, Forbidden, Invalid, NotFound
 from moorage.watch.api_resources import Resource
 from moorage.watch.api_server import ApiServer
 
@@ -32,6 +37,17 @@ OWN_GROUP: Final = "scheduling.k8s.io"
 NO_MINIMUM: Final = (
     "{} is {}: it must be at least 1. Until then the pods of the group are scheduled one by one"
 )
+REFUSALS: Final = (BadRequest, Forbidden, NotFound, Invalid)
+"""Errors after which the same report would be refused again."""
+
+
+class Report(NamedTuple):
+    """What the status of a group is to say, and its patch."""
+
+    group: PodGroup
+    reason: str
+    message: str
+    status: dict[str, Any]
 
 
 class GangStatus:
@@ -58,7 +74,9 @@ class GangStatus:
         self._start = start
         self._resources: dict[str, Resource] = {}
         self._said: dict[str, str] = {}
-        self._written: dict[str, tuple[str, str]] = {}
+        self._reports: dict[str, Report] = {}
+        """The latest report about each group, by the uid of its object."""
+        self._writing: set[str] = set()
         self._reviewed: dict[str, float] = {}
 
     def note(self, uid: str, resource: Resource) -> None:
@@ -67,7 +85,7 @@ class GangStatus:
 
     def forget(self, uid: str) -> None:
         """Forget a group's object, or a pod, that is gone."""
-        for kept in (self._resources, self._said, self._written):
+        for kept in (self._resources, self._said, self._reports):
             kept.pop(uid, None)
         self._reasons.forget(uid)
 
@@ -148,7 +166,8 @@ class GangStatus:
         """Report that a group was not scheduled in time."""
         found = group.object
         if found is not None and group.waiting:
-            why = group.refusal() or self._written.get(found.uid, ("", ""))[1]
+            last = self._reports.get(found.uid)
+            why = group.refusal() or (last.message if last is not None else "")
             note = f"not scheduled within {seconds:g} s" + (f": {why}" if why else "")
             self._say(found, "Warning", "ScheduleTimeout", note)
             if not found.is_own:
@@ -186,37 +205,56 @@ class GangStatus:
 
     def _write(self, group: PodGroup, phase: str, reason: str, message: str) -> None:
         """Patch the status, if it says something new."""
-        resource = self._resources.get(group.uid)
-        if resource is None or self._written.get(group.uid) == (reason, message):
+        resource, last = self._resources.get(group.uid), self._reports.get(group.uid)
+        if resource is None or (last is not None and last[1:3] == (reason, message)):
             return
-        if group.was_scheduled and resource.group == OWN_GROUP:
-            return
-        self._written[group.uid] = reason, message
-        write = self._patch(group, resource, phase, reason, message)
-        self._start(write, f"status/{group.key}")
-
-    async def _patch(
-        self, group: PodGroup, resource: Resource, phase: str, reason: str, message: str
-    ) -> None:
         own = resource.group == OWN_GROUP
+        if group.was_scheduled and own:
+            return
         type_ = INITIALLY_SCHEDULED if own else "Scheduled"
         condition = _condition(group, type_, reason, message, self._clock.now())
         status: dict[str, Any] = {"conditions": [condition]}
         if not own:
             status["phase"] = phase
+        self._reports[group.uid] = Report(group, reason, message, status)
+        self._start(self._send(group.uid, resource), f"status/{group.key}")
+
+    async def _send(self, uid: str, resource: Resource) -> None:
+        """Write the latest report until the server has it or refuses it, or the group is gone."""
+        if uid in self._writing:
+            return
+        self._writing.add(uid)
+        delays = itertools.chain(AGAIN_SECONDS, itertools.repeat(AGAIN_SECONDS[-1]))
+        written: Report | None = None
+        try:
+            while (report := self._reports.get(uid)) is not None and report is not written:
+                error = await self._patch(report, resource)
+                if error is None:
+                    written = report
+                elif not isinstance(error, REFUSALS):
+                    await self._clock.sleep(max(next(delays), error.retry_after))
+                elif self._reports.get(uid) is report:
+                    del self._reports[uid]
+        finally:
+            self._writing.discard(uid)
+
+    async def _patch(self, report: Report, resource: Resource) -> ApiError | None:
+        """Write one report; the error if it failed."""
+        group = report.group
         try:
             await self._server.patch(
                 resource,
                 group.namespace,
                 group.name,
-                {"status": status},
+                {"status": report.status},
                 subresource="status",
-                patch_type="strategic" if own else "merge",
+                patch_type="strategic" if resource.group == OWN_GROUP else "merge",
             )
-        except NotFound:
-            return
         except ApiError as error:
-            self._observers.failed(group.key, "", error)
+            if not isinstance(error, NotFound):
+                self._observers.failed(group.key, "", error)
+            return error
+        return None
 
 
 def _pod_groups(group: Group) -> list[PodGroup]:
