@@ -7,7 +7,7 @@ from typing import Final
 
 from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
-from moorage.kube.http1 import Answer, HttpError, RequestWriter, Target
+from moorage.kube.http1 import MOST_ANSWER, Answer, HttpError, RequestWriter, Target
 from moorage.kube.http_pool import HttpPool
 from moorage.kube.http_stream import HttpStream, StreamOpener
 from moorage.kube.sockets import Sockets
@@ -113,7 +113,13 @@ class DirectRequests:
 def _plain(answer: Answer) -> Answer:
     if answer.encoding != GZIP:
         return answer
-    return answer._replace(body=zlib.decompress(answer.body, _GZIP_WINDOW))
+    inflating = zlib.decompressobj(_GZIP_WINDOW)
+    body = inflating.decompress(answer.body, MOST_ANSWER)
+    if inflating.unconsumed_tail:
+        raise HttpError(f"the answer holds more than {MOST_ANSWER:,} bytes")
+    if not inflating.eof:
+        raise HttpError("the compressed answer is cut off")
+    return answer._replace(body=body)
 
 
 def _success(answer: Answer) -> bytes:

@@ -26,6 +26,8 @@ from moorage.kube.sockets import Sockets, cut
 
 CONNECT_SECONDS: Final = 10.0
 IDLE_SECONDS: Final = 60.0
+MOST_ANSWER: Final = 2 << 30
+"""How many bytes of an answer are read: more than the list of any cluster has."""
 RETRY_AFTER: Final = b"retry-after"
 CONTENT_ENCODING: Final = b"content-encoding"
 _RESET: Final = struct.pack("ii", 1, 0)
@@ -119,6 +121,7 @@ class HttpConnection(asyncio.Protocol):
         self._answer: asyncio.Future[Answer] | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
+        self._received = 0
         self._retry_after = self._encoding = b""
 
     @property
@@ -200,7 +203,12 @@ class HttpConnection(asyncio.Protocol):
             self._encoding = value
 
     def on_body(self, body: bytes) -> None:
-        self._body.append(body)
+        self._received += len(body)
+        if self._received > MOST_ANSWER:
+            self._body = []
+            self._fail(HttpError(f"the answer has more than {MOST_ANSWER:,} bytes"))
+        else:
+            self._body.append(body)
 
     def on_message_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -212,6 +220,7 @@ class HttpConnection(asyncio.Protocol):
         )
         answer = Answer(status, b"".join(self._body), retry_after, encoding)
         self._body, self._retry_after, self._encoding = [], b"", b""
+        self._received = 0
         if self._answer is not None and not self._answer.done():
             self.used = self._loop.time()
             self._answer.set_result(answer)

@@ -10,7 +10,7 @@ from yarl import URL
 
 from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
-from moorage.kube.http1 import CONNECT_SECONDS, HttpError
+from moorage.kube.http1 import CONNECT_SECONDS, MOST_ANSWER, HttpError
 from moorage.kube.http_stream import ByteStream, keep_alive
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
@@ -61,7 +61,7 @@ class ProxiedRequests:
                     method, url, data=_behind(fence, body), **options
                 ) as response,
             ):
-                answer = await response.read()
+                answer = await _whole(response)
         except FAILED as error:
             if fence is not None:
                 fence.check()
@@ -101,7 +101,7 @@ class ProxiedRequests:
 
     async def _refusal(self, path: str, response: aiohttp.ClientResponse) -> Exception:
         try:
-            body = await response.read()
+            body = await _whole(response)
         except FAILED as error:
             return self._unreachable("GET", path, error)
         return error_from_response(response.status, body, response.headers.get("Retry-After"))
@@ -150,6 +150,16 @@ class _Content:
             return await self._content.readany()
         except aiohttp.ClientError as error:
             raise HttpError(str(error)) from None
+
+
+async def _whole(response: aiohttp.ClientResponse) -> bytes:
+    """An answer, decompressed, up to the size that is read of any."""
+    found = bytearray()
+    async for chunk in response.content.iter_any():
+        found += chunk
+        if len(found) > MOST_ANSWER:
+            raise HttpError(f"the answer has more than {MOST_ANSWER:,} bytes")
+    return bytes(found)
 
 
 def _behind(fence: LeaseFence | None, body: bytes | None) -> bytes | AsyncIterator[bytes] | None:

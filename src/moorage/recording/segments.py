@@ -4,7 +4,8 @@ A segment begins with `moorage recording 2` and a newline, then holds frames:
 
     4 bytes   length of the content, little-endian
     4 bytes   CRC-32 of the content
-    content   zstd of a MessagePack array of entries (`moorage.recording.entries`)
+    content   zstd of a MessagePack array of entries (`moorage.recording.entries`), with its size;
+              at most 8 MiB, or a thousand times its compressed length
 
 A frame is written by one call, so a crash leaves at most one torn frame, at the end of the last
 segment. A reader drops it and reports it. Files have mode 0600 and their folder 0700, because
@@ -25,6 +26,9 @@ from moorage.recording.entries import FORMAT, AnyEntry, Began, Snapshot, decode_
 MAGIC: Final = b"moorage recording "
 SUFFIX: Final = ".moorage"
 _HEAD: Final = struct.Struct("<II")
+FRAME_BYTES: Final = 8 << 20
+FRAME_RATIO: Final = 1_000
+"""Names and uids of pods hardly compress, so that even the state of a cluster stays below it."""
 MISSING: Final = "recordings are compressed with zstandard: pip install 'moorage[record]'"
 
 
@@ -44,6 +48,17 @@ class Torn(NamedTuple):
         )
 
 
+class TooLarge(Exception):
+    """A frame says that it holds more than any that Moorage writes."""
+
+    def __init__(self, packed: int, size: int) -> None:
+        held = f"{size:,} bytes" if size >= 0 else "an unknown number of bytes"
+        super().__init__(
+            f"a frame of {packed:,} bytes holds {held}: at most {FRAME_BYTES:,}, or "
+            f"{FRAME_RATIO:,} times its length, are read"
+        )
+
+
 class Compressor:
     """zstd, both ways."""
 
@@ -53,6 +68,7 @@ class Compressor:
         except ImportError:
             raise InputError([MISSING]) from None
         self._error = zstandard.ZstdError
+        self._size_of = zstandard.frame_content_size
         self._deflate = zstandard.ZstdCompressor(level=level, write_content_size=True)
         self._inflate = zstandard.ZstdDecompressor()
 
@@ -60,8 +76,13 @@ class Compressor:
         return self._deflate.compress(content)
 
     def decompress(self, content: bytes) -> bytes:
+        """The content; ValueError if it is none, `TooLarge` if it is more than a frame may hold."""
+        most = max(FRAME_BYTES, FRAME_RATIO * len(content))
         try:
-            return self._inflate.decompress(content)
+            size = self._size_of(content)
+            if not 0 <= size <= most:
+                raise TooLarge(len(content), size)
+            return self._inflate.decompress(content, max_output_size=most)
         except self._error as error:
             raise ValueError(str(error)) from None
 
@@ -225,6 +246,8 @@ class Recording:
             return self._compressor.decompress(packed), ""
         except ValueError:
             return None, "a frame does not decompress"
+        except TooLarge as error:
+            raise InputError([f"{self.folder}: {error}"]) from None
 
 
 def begins_whole(file: Path) -> bool:

@@ -25,6 +25,8 @@ MOST_PROBLEMS = 10
 NO_FILE: Final = "no such file"
 NOT_UTF_8: Final = "not in UTF-8: save it as CSV in UTF-8"
 _SEPARATORS: Final = frozenset(";\t|")
+MOST_UNPACKED: Final = 1 << 30
+"""How many bytes of a compressed table are read; a plain one is as large as its file."""
 _GZIP: Final = b"\x1f\x8b"
 _PARQUET: Final = b"PAR1"
 
@@ -223,13 +225,37 @@ def _csv_rows(source: _Source, header: list[str]) -> Iterator[Row]:
 
 def _open(source: _Source) -> IO[str]:
     if source.is_gzip:
-        content = source.content
-        packed = io.BytesIO(content) if isinstance(content, bytes) else content
-        return gzip.open(packed, "rt", encoding="utf-8", newline="")
+        unpacked = io.BufferedReader(_Unpacked(source.open(), source.title))
+        return io.TextIOWrapper(unpacked, encoding="utf-8", newline="")
     with source.open() as stream:
         is_utf_16 = stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     encoding = "utf-16" if is_utf_16 else "utf-8"
     return io.TextIOWrapper(source.open(), encoding=encoding, newline="")
+
+
+class _Unpacked(io.RawIOBase):
+    """What a compressed file holds, up to a limit: a few bytes may hold any number of them."""
+
+    def __init__(self, packed: IO[bytes], title: str) -> None:
+        self._file = gzip.GzipFile(fileobj=packed)
+        self._packed, self._title, self._left = packed, title, MOST_UNPACKED
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        found = self._file.read(len(buffer))
+        buffer[: len(found)] = found
+        self._left -= len(found)
+        if self._left < 0:
+            most = f"holds more than {MOST_UNPACKED:,} bytes: decompress it first"
+            raise InputError([f"{self._title}: {most}"])
+        return len(found)
+
+    def close(self) -> None:
+        self._file.close()
+        self._packed.close()
+        super().close()
 
 
 def _parquet(source: _Source) -> tuple[list[str], Iterator[Row]]:

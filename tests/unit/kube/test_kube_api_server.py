@@ -190,6 +190,27 @@ class TestLists:
 
         World(compressed).play(scenario, through_proxy=through_proxy)
 
+    @pytest.mark.parametrize("packed", [False, True], ids=["plain", "compressed"])
+    @pytest.mark.parametrize("through_proxy", [False, True])
+    def test_a_list_without_end_is_given_up(
+        self, monkeypatch: pytest.MonkeyPatch, packed: bool, through_proxy: bool
+    ) -> None:
+        monkeypatch.setattr("moorage.kube.access.is_loopback", lambda host: False)
+        for reader in ("http1", "direct_requests", "proxied_requests"):
+            monkeypatch.setattr(f"moorage.kube.{reader}.MOST_ANSWER", 10_000)
+        content = b'{"metadata":{"resourceVersion":"9"},"items":[]}' + b" " * 20_000
+
+        async def endless(request: web.Request) -> web.Response:
+            headers = {"Content-Encoding": "gzip"} if packed else {}
+            body = gzip.compress(content) if packed else content
+            return web.Response(body=body, headers=headers)
+
+        async def scenario(server: KubeApiServer) -> None:
+            with pytest.raises(Unreachable, match="more than 10,000 bytes"):
+                await server.list_page(NODES)
+
+        World(*[endless] * 2).play(scenario, through_proxy=through_proxy)
+
     def test_on_one_machine_nothing_is_compressed(self) -> None:
         async def scenario(server: KubeApiServer) -> None:
             await server.list_page(NODES)

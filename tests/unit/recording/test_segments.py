@@ -2,15 +2,18 @@
 
 import random
 import shutil
+import struct
+import zlib
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from moorage.config.field_errors import InputError
 from moorage.recording.entries import Attempt, Clock
 from moorage.recording.journal import Journal
 from moorage.recording.play import Player
-from moorage.recording.segments import Recording, SegmentWriter, segments_in
+from moorage.recording.segments import Compressor, Recording, SegmentWriter, segments_in
 from tests.unit.recording.mixed_cluster import node, pod, record
 
 
@@ -129,3 +132,31 @@ def test_a_disk_that_fails_ends_the_recording_and_nothing_else(tmp_path: Path) -
 
 def test_attempts_are_found_in_what_was_kept(framed: Path) -> None:
     assert sum(isinstance(each, Attempt) for each in Recording(framed).entries()) == 25
+
+
+@pytest.mark.parametrize("sized", [True, False], ids=["a frame says it", "a frame keeps it back"])
+def test_a_frame_that_holds_far_more_than_it_has_is_not_decompressed(
+    tmp_path: Path, sized: bool
+) -> None:
+    """The 1.5 GB of which this would be made are never there: the head of the frame is read."""
+    zeros = zstandard.ZstdCompressor().compressobj(size=100 << 20 if sized else -1)
+    packed = b"".join(zeros.compress(bytes(1 << 20)) for _ in range(100)) + zeros.flush()
+    frame = struct.pack("<II", len(packed), zlib.crc32(packed)) + packed
+    (tmp_path / "segment-000001.moorage").write_bytes(b"moorage recording 3\n" + frame)
+    assert len(packed) < 30_000
+
+    with pytest.raises(InputError, match=f"a frame of {len(packed):,} bytes holds .* are read"):
+        list(Recording(tmp_path).frames())
+
+
+def test_a_frame_that_holds_a_whole_cluster_is_read(tmp_path: Path) -> None:
+    """Pods that differ in nothing but their names, as many as make a frame of 9 MiB."""
+    writer = SegmentWriter(tmp_path)
+    like_others = b"{'name': 'web-%06d', 'cpu': '100m', 'memory': '64Mi'}"
+    pods = b"".join(like_others % number for number in range(180_000))
+    writer.write(Compressor().compress(pods))
+    writer.close()
+
+    (read,) = Recording(tmp_path).frames()
+    assert len(read) > 9 << 20
+    assert read == pods

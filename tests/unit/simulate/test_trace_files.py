@@ -72,6 +72,25 @@ def test_a_table_may_come_out_of_a_pipe(tmp_path: Path, content: bytes) -> None:
     assert json.loads(piped.stdout)["kpis"] == json.loads(filed.stdout)["kpis"]
 
 
+@pytest.mark.parametrize("piped", [False, True], ids=["a file", "a pipe"])
+def test_a_compressed_table_is_read_up_to_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piped: bool
+) -> None:
+    rows = PODS + "".join(f"more-{number},,,\n" for number in range(20_000))
+    packed = gzip.compress(rows.encode())
+    nodes, pods = tmp_path / "nodes.csv", tmp_path / "pods.csv.gz"
+    nodes.write_text(NODES)
+    pods.write_bytes(packed)
+    monkeypatch.setattr("moorage.simulate.trace_table.MOST_UNPACKED", 100_000)
+
+    named = ["--nodes", str(nodes), "--pods", "PIPE" if piped else str(pods)]
+    refused = _through_a_pipe(packed if piped and len(packed) < 60_000 else b"", named)
+
+    assert len(packed) < 60_000 < 100_000 < len(rows)
+    assert refused.exit_code == 2
+    assert "holds more than 100,000 bytes: decompress it first" in refused.stderr
+
+
 def test_a_table_may_come_from_standard_input(tmp_path: Path) -> None:
     pods = tmp_path / "pods.csv"
     pods.write_text(PODS)
