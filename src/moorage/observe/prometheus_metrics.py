@@ -115,10 +115,12 @@ class Metrics:
 
     def render(self, accept: str = "") -> tuple[bytes, str]:
         """Everything as text, in the format asked for, and the name of that format."""
-        from prometheus_client.exposition import choose_encoder
-
-        encode, content_type = choose_encoder(accept)
+        encode, content_type = _encoder(accept)
         return encode(self._shown.shown(self.registry)), content_type
+
+    def format_of(self, accept: str) -> str:
+        """The format that `render` chooses."""
+        return _encoder(accept)[1]
 
     def timer(
         self,
@@ -241,3 +243,11 @@ class Metrics:
         self._nominated.setdefault(uid, since)
         if len(self._nominated) > NOMINATIONS_KEPT:
             self._nominated.popitem(last=False)
+
+
+def _encoder(accept: str) -> tuple[Callable[[Collector], bytes], str]:
+    """The format that an Accept header asks for: its encoder, and its name."""
+    from prometheus_client.exposition import choose_encoder  # only a server needs it
+
+    encode, content_type = choose_encoder(accept)
+    return encode, content_type

@@ -3,10 +3,12 @@
 On the secure port, the API server is asked about every path, except those in `open_paths` and the
 files of the dashboard's page, which hold no data. On loopback, everybody on the machine sees
 everything. So nothing can be changed there. A request that a page of another site makes a browser
-send is refused because of its Host header.
+send is refused: browsers name the site in Sec-Fetch-Site and Origin, and in Host. A link may lead
+to the dashboard's page.
 """
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Final
@@ -20,6 +22,7 @@ from moorage.serve.secure_serving import is_loopback
 
 NO_AUTHORIZER: Final = "Forbidden: nobody can be asked who may see this\n"
 FOREIGN_HOST: Final = "Forbidden: this port answers to localhost only\n"
+FOREIGN_PAGE: Final = "Forbidden: this port answers no pages of other sites\n"
 READ_ONLY: Final = "Method not allowed: nothing can be changed over plain HTTP\n"
 CALLER: Final = web.RequestKey("caller", Caller)
 """The key for the caller in a request."""
@@ -29,6 +32,7 @@ there is no end of them."""
 PAGE_ROUTES: Final = frozenset({"/dashboard", "/dashboard/", "/dashboard/page/{file}"})
 """The files of the dashboard's page, the same for everybody. They hold no data, only a field for
 the token with which data is requested."""
+_HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^\[\]:]+))(?::\d+)?")
 SAFE: Final = frozenset({"GET", "HEAD"})
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -96,6 +100,8 @@ class Gate:
         """Let requests of this machine through if they only read."""
         if not is_loopback(_host(request.headers.get("Host", ""))):
             return refusal(403, FOREIGN_HOST)
+        if _is_of_another_site(request):
+            return refusal(403, FOREIGN_PAGE)
         if request.method not in SAFE:
             return refusal(405, READ_ONLY)
         return await handler(request)
@@ -131,8 +137,18 @@ def _route(request: web.Request) -> str:
     return "" if resource is None else resource.canonical
 
 
+def _is_of_another_site(request: web.Request) -> bool:
+    """Whether a page of another site has a browser send this; a link to our page is no harm."""
+    headers = request.headers
+    if headers.get("Origin", own := f"http://{headers.get('Host', '')}") != own:
+        return True
+    if headers.get("Sec-Fetch-Site", "none") in ("none", "same-origin"):
+        return False
+    follows = headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")
+    return follows != ("navigate", "document") or _route(request) not in PAGE_ROUTES
+
+
 def _host(header: str) -> str:
-    """The name in a Host header, without the port."""
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.rpartition(":")[0] if header.count(":") == 1 else header
+    """The name in a Host header, without the port; nothing if it is not one."""
+    found = _HOST.fullmatch(header)
+    return "" if found is None else found[1] or found[2]

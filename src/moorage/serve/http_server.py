@@ -18,6 +18,7 @@
 import asyncio
 import logging
 import math
+import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, Protocol
@@ -42,6 +43,8 @@ from moorage.serve.secure_serving import Listener, ServerTls
 
 REFRESH_SECONDS: Final = 60.0
 SHUTDOWN_SECONDS: Final = 5.0
+KEPT_FOR: Final = 20.0
+"""Whoever asks for metrics without end takes a twentieth of the event loop's time at most."""
 
 
 class Pages(Protocol):
@@ -74,7 +77,10 @@ class Server:
         decisions: DecisionRecords | None = None,
         questions: Mapping[str, Question] | None = None,
         pages: Pages | None = None,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._now = now
+        self._kept_metrics: dict[str, tuple[bytes, float]] = {}
         self.health = health
         self.ports: list[int] = []
         self._listeners = list(listeners)
@@ -106,7 +112,9 @@ class Server:
                 opened = OpenListener(each) if isinstance(each, Listener) else each
                 stack.callback(opened.close)
                 runner = web.AppRunner(
-                    self._application(opened.listener.trusted), shutdown_timeout=SHUTDOWN_SECONDS
+                    self._application(opened.listener.trusted),
+                    shutdown_timeout=SHUTDOWN_SECONDS,
+                    handler_cancellation=True,
                 )
                 await runner.setup()
                 stack.push_async_callback(runner.cleanup)
@@ -170,8 +178,18 @@ class Server:
         return _text(self.health.ask_one(endpoint, request.match_info["check"]))
 
     async def _get_metrics(self, request: web.Request) -> web.Response:
-        body, content_type = self._metrics.render(request.headers.get("Accept", ""))
+        body, content_type = self._rendered(request.headers.get("Accept", ""))
         return web.Response(body=body, headers={"Content-Type": content_type})
+
+    def _rendered(self, accept: str) -> tuple[bytes, str]:
+        """The metrics, rendered again once nineteen times as long has passed as that takes."""
+        content_type, begun = self._metrics.format_of(accept), self._now()
+        kept = self._kept_metrics.get(content_type)
+        if kept is None or begun >= kept[1]:
+            body, content_type = self._metrics.render(accept)
+            took = self._now() - begun
+            kept = self._kept_metrics[content_type] = body, begun + took * KEPT_FOR
+        return kept[0], content_type
 
     async def _get_configz(self, request: web.Request) -> web.Response:
         body = msgspec.json.encode(self._configz())

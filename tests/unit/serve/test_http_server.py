@@ -14,11 +14,13 @@ from yarl import URL
 
 from moorage.dashboard.dashboard import Dashboard
 from moorage.observe import logs
+from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.serve import request_authorizer as authz
 from moorage.serve.bounded_listener import MOST_CONNECTIONS
 from moorage.serve.callers import Caller
-from moorage.serve.gate import FOREIGN_HOST, Gate
+from moorage.serve.decisions import MOST_STREAMS
+from moorage.serve.gate import FOREIGN_HOST, FOREIGN_PAGE, Gate
 from moorage.serve.health import Check, Health
 from moorage.serve.http_server import Server
 from moorage.serve.open_listener import OpenListener
@@ -76,6 +78,11 @@ class Client:
             method, url, headers=headers, data=body, ssl=False
         ) as answer:
             return answer.status, await answer.text()
+
+    async def leave(self, path: str) -> None:
+        """Ask, and go before the answer ends."""
+        async with self._session.get(self._url + path) as answer:
+            assert answer.status == 200
 
 
 def asking(server: Server, scheme: str, ask: Callable[[Client], Awaitable[T]]) -> T:
@@ -403,21 +410,120 @@ def test_nobody_is_asked_about_a_path_that_is_not_served() -> None:
         ("evil.example", 403),
         ("evil.example:10251", 403),
         ("127.0.0.1.evil.example", 403),
+        ("[::1]evil.example", 403),
+        ("[::1]evil.example:10251", 403),
+        ("::1", 403),
+        ("[evil.example]", 403),
     ],
 )
 def test_loopback_answers_to_its_own_names_only(host: str, want: int) -> None:
     """A page that a browser was led here from by its own name is turned away."""
-
-    async def main() -> tuple[int, str]:
-        plain = server(PLAIN)
-        async with plain.serving(), aiohttp.ClientSession() as session:
-            url = f"http://127.0.0.1:{plain.ports[0]}/configz"
-            async with session.get(url, headers={"Host": host}) as answer:
-                return answer.status, await answer.text()
-
-    status, text = asyncio.run(main())
+    status, text = from_a_browser("/configz", Host=host)
 
     assert (status, text == FOREIGN_HOST) == (want, want == 403)
+
+
+def from_a_browser(path: str, **headers: str) -> tuple[int, str]:
+    plain = server(PLAIN, pages=Dashboard(finished(seconds=1).sources))
+
+    async def main() -> tuple[int, str]:
+        async with plain.serving(), aiohttp.ClientSession() as session:
+            port = plain.ports[0]
+            sent = {name.replace("_", "-"): value for name, value in headers.items()}
+            sent = {name: value.replace("PORT", str(port)) for name, value in sent.items()}
+            async with session.get(f"http://127.0.0.1:{port}{path}", headers=sent) as answer:
+                return answer.status, await answer.text()
+
+    return asyncio.run(main())
+
+
+LINK = {"Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+
+
+@pytest.mark.parametrize("path", ["/configz", "/debug/profile?seconds=0", "/metrics", "/livez"])
+@pytest.mark.parametrize(
+    ("headers", "want"),
+    [
+        pytest.param({}, 200, id="no browser"),
+        pytest.param({"Sec_Fetch_Site": "none"}, 200, id="an address that was typed"),
+        pytest.param({"Sec_Fetch_Site": "same-origin"}, 200, id="its own page"),
+        pytest.param({"Origin": "http://127.0.0.1:PORT"}, 200, id="its own origin"),
+        pytest.param({"Sec_Fetch_Site": "cross-site"}, 403, id="another site"),
+        pytest.param({"Sec_Fetch_Site": "same-site"}, 403, id="another port of this machine"),
+        pytest.param({"Origin": "https://evil.example"}, 403, id="another origin"),
+        pytest.param({"Origin": "http://127.0.0.1:1"}, 403, id="the origin of another port"),
+        pytest.param({"Origin": "null"}, 403, id="an origin that is not said"),
+        pytest.param({"Sec_Fetch_Site": "cross-site", **LINK}, 403, id="a link"),
+    ],
+)
+def test_loopback_answers_no_pages_of_other_sites(
+    path: str, headers: dict[str, str], want: int
+) -> None:
+    status, text = from_a_browser(path, **headers)
+
+    assert (status, text == FOREIGN_PAGE) == (want, want == 403)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "want"),
+    [
+        pytest.param("/dashboard/", LINK, 200, id="the page"),
+        pytest.param("/dashboard/api/cluster", LINK, 403, id="data"),
+        pytest.param("/dashboard/", {**LINK, "Sec_Fetch_Dest": "iframe"}, 403, id="in a frame"),
+        pytest.param("/dashboard/", {}, 403, id="as an image"),
+    ],
+)
+def test_a_link_may_lead_to_the_dashboards_page(
+    path: str, headers: dict[str, str], want: int
+) -> None:
+    assert from_a_browser(path, Sec_Fetch_Site="cross-site", **headers)[0] == want
+
+
+class SlowMetrics(Metrics):
+    """Rendering takes a second of a clock that stands still otherwise."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 100.0
+        self.renderings = 0
+
+    def render(self, accept: str = "") -> tuple[bytes, str]:
+        self.time += 1.0
+        self.renderings += 1
+        return super().render(accept)
+
+
+def test_whoever_asks_for_metrics_without_end_gets_what_was_rendered_before() -> None:
+    slow = SlowMetrics()
+    serving = server(PLAIN, metrics=slow, now=lambda: slow.time)
+
+    async def ask(client: Client) -> list[int]:
+        rendered = []
+        for later in (0.0, 18.9, 0.1, 0.0):
+            slow.time += later
+            answers = await asyncio.gather(*(client.get("/metrics") for _ in range(5)))
+            assert {(status, "moorage_config" in text) for status, text in answers} == {(200, True)}
+            rendered.append(slow.renderings)
+        return rendered
+
+    assert asking(serving, "http", ask) == [1, 1, 2, 2]
+
+
+def test_a_stream_ends_with_its_reader_though_nothing_is_written() -> None:
+    serving = server(PLAIN, decisions=DecisionRecords())
+
+    async def ask(client: Client) -> int:
+        for _ in range(3):
+            async with asyncio.TaskGroup() as readers:
+                for _ in range(MOST_STREAMS):
+                    readers.create_task(client.leave("/debug/decisions?watch=1&pod=no/body"))
+            for _ in range(100_000):  # until the server has noticed
+                if not serving._decisions._streams:
+                    break
+                await asyncio.sleep(0)
+        return serving._decisions._streams
+
+    assert asking(serving, "http", ask) == 0
 
 
 @pytest.mark.parametrize("method", ["PUT", "POST", "DELETE", "PATCH"])
