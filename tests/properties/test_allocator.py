@@ -147,7 +147,7 @@ def found_by_search(
         tracker.put(written(f"held{number}", Claim((), False), [f"d{number}"]))
     where = node("a").build()
     pools = PoolIndex(inventory).of(where)
-    search = Allocator(where, pools, tracker.ledger, lambda name: CLASS, float("inf"))
+    search = Allocator(where, pools, tracker.ledger, lambda name: CLASS)
     found = search.allocate([written(f"c{n}", claim) for n, claim in enumerate(claims)])
     if found is None:
         return None

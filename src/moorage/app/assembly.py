@@ -103,7 +103,8 @@ def assemble(
     """A scheduler with every feature.
 
     `told` hears of schedulers that are stood in for, and of events that are refused; `monotonic`
-    judges the leases of the former, and is a clock that nobody sets. `sparing` spares equal pods
+    judges the leases of the former, ends an attempt's work on devices, and is a clock that nobody
+    sets. `sparing` spares equal pods
     attempts whose end is known; who looks at every single one does without, and without `bursts`.
     Unless it is also `postponing` retries, all of it comes out as it would without.
     """
@@ -130,6 +131,7 @@ def assemble(
         recorder=recorder or EventRecorder(server, clock, instance=instance, told=told),
         tap=tap,
         bursts=bursts,
+        monotonic=monotonic,
     )
 
 

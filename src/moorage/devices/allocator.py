@@ -6,6 +6,8 @@
 3. A candidate that passes is taken, and the next device is searched; within one request only
    behind it. If the rest of the search fails, the candidate is put back and the next one is tried.
 4. Of alternatives the first with which the search succeeds is taken.
+
+Each candidate that is looked at, and each call, is paid for; OverBudgetError ends the search.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +32,10 @@ from moorage.devices.requests import (
     Wanted,
     is_selected,
 )
+from moorage.devices.work_budget import STEP_UNITS, UNLIMITED, WorkBudget
 
-STEPS_PER_SECOND = 50_000
-"""The number of search steps that count as a second of `filterTimeout`."""
+GLANCE_UNITS: Final = 0.25
+"""What the search pays for passing over a candidate that is known not to be selected."""
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -46,10 +49,6 @@ FREE_OF_ERRORS: Final = 3
 
 class InvalidPoolsError(Exception):
     """Nothing was found on this node, and some of its pools are invalid."""
-
-
-class SearchTimeoutError(Exception):
-    """The search took more steps than it may."""
 
 
 class _TooManyDevicesError(Exception):
@@ -81,14 +80,14 @@ class Allocator:
         pools: NodePools,
         ledger: Ledger,
         class_of: Callable[[str], DeviceClass | None],
-        most_steps: float,
+        budget: WorkBudget = UNLIMITED,
         features: Features = DEFAULT,
     ) -> None:
         self._node = node
         self._pools = pools
         self._ledger = ledger
         self._class_of = class_of
-        self._steps_left = most_steps
+        self._budget = budget
         self._features = features
         self._groups = CompatibilityGroups(ledger) if features.compatibility_groups else None
         self._claims: Sequence[ResourceClaim] = ()
@@ -120,14 +119,14 @@ class Allocator:
         return None
 
     def _claim(self, claim: int) -> bool:
-        self._count_step()
+        self._budget.spend(STEP_UNITS)
         if claim >= len(self._claims):
             return True
         return self._request(claim, 0)
 
     def _request(self, claim: int, request: int) -> bool:
         """Find devices for a request, and for all requests after it."""
-        self._count_step()
+        self._budget.spend(STEP_UNITS)
         if request >= len(self._wanted[claim]):
             try:
                 return self._claim(claim + 1)
@@ -152,7 +151,7 @@ class Allocator:
 
     def _device(self, claim: int, request: int, choice: int, number: int, start: int) -> bool:
         """Find the device number `number` of a request, beginning with candidate `start`."""
-        self._count_step()
+        self._budget.spend(STEP_UNITS)
         wanted = self._wanted[claim][request][choice]
         if wanted.is_all and not wanted.all_devices:
             return False
@@ -167,9 +166,11 @@ class Allocator:
         candidates, known = self._pools.candidates, self._pools.looked_at(wanted.asked)
         begun = [each for each in self._constraints[claim] if each.is_begun]
         begun = [each for each in begun if each.applies(wanted.names)]
+        self._budget.spend((len(candidates) - start) * GLANCE_UNITS)
         for position in range(start, len(candidates)):
             if known[position] == NOT_SELECTED:
                 continue
+            self._budget.spend(STEP_UNITS)
             candidate = candidates[position]
             if known[position] == FREE_OF_ERRORS and not all(
                 constraint.would_add(candidate.device) for constraint in begun
@@ -218,7 +219,8 @@ class Allocator:
 
     def _is_selectable(self, wanted: Wanted, candidate: Candidate, claim: str) -> bool:
         device = candidate.device
-        if not is_selected(wanted, candidate, claim):
+        self._budget.spend(STEP_UNITS)
+        if not is_selected(wanted, candidate, claim, self._budget):
             return False
         own = device.entry.slice.spec.per_device_node_selection
         return not own or device_is_reached(device, self._node)
@@ -347,11 +349,6 @@ class Allocator:
                             if (counter_set, name) in found:
                                 found[counter_set, name] -= amount
         return found
-
-    def _count_step(self) -> None:
-        self._steps_left -= 1
-        if self._steps_left < 0:
-            raise SearchTimeoutError
 
 
 def _nothing() -> None:

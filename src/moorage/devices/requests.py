@@ -15,6 +15,7 @@ from moorage.api.resource_slices import DeviceClass, DeviceSelector
 from moorage.devices import capacity, selection
 from moorage.devices.capacity import NOTHING, CapacityError
 from moorage.devices.node_pools import Candidate, NodePools
+from moorage.devices.work_budget import WorkBudget
 
 MOST_DEVICES = 32
 """The most devices in one allocation."""
@@ -179,13 +180,13 @@ class RequestReader:
             ) from None
 
 
-def is_selected(wanted: Wanted, candidate: Candidate, claim: str) -> bool:
+def is_selected(wanted: Wanted, candidate: Candidate, claim: str, budget: WorkBudget) -> bool:
     """Whether the selectors of the class and of the request choose a device."""
     owner = f"class {wanted.cls.name}"
     try:
-        if not selection.matches(wanted.class_selectors, candidate.device):
+        if not selection.matches(wanted.class_selectors, candidate.device, budget):
             return False
         owner = f"claim {claim}"
-        return selection.matches(wanted.selectors, candidate.device)
+        return selection.matches(wanted.selectors, candidate.device, budget)
     except selection.SelectionError as error:
         raise AllocationError(error.told(owner)) from None

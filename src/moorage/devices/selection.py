@@ -4,7 +4,6 @@ A list of selectors is evaluated for a device once; the result is kept with the 
 changes. Errors are kept as well, and raised whenever the search reaches the device.
 """
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from moorage.api.resource_slices import DeviceAttribute
@@ -17,6 +16,7 @@ from moorage.devices.cel.values import (
     parse_quantity,
 )
 from moorage.devices.inventory import PoolDevice
+from moorage.devices.work_budget import UNLIMITED, WorkBudget
 
 if TYPE_CHECKING:
     from moorage.devices.cel.program import Program
@@ -25,6 +25,8 @@ _UNKNOWN: Final = 0
 _MATCHES: Final = 1
 _DIFFERS: Final = 2
 _FAILS: Final = 3
+COMPILE_UNITS: Final = 10
+"""What compiling pays for each letter."""
 _HINT: Final = (
     ". consider using CEL optional chaining (.? followed by orValue()) or guarding the check "
     "with has() for optional fields"
@@ -50,8 +52,8 @@ class SelectionError(Exception):
         return f"{owner}: {where}: CEL runtime error: {self.problem}"
 
 
-def matches(selectors: Selectors, device: PoolDevice) -> bool:
-    """Whether all selectors hold for a device."""
+def matches(selectors: Selectors, device: PoolDevice, budget: WorkBudget = UNLIMITED) -> bool:
+    """Whether all selectors hold for a device; OverBudgetError where that is not found out."""
     if not selectors:
         return True
     entry = device.entry
@@ -60,31 +62,31 @@ def matches(selectors: Selectors, device: PoolDevice) -> bool:
         verdicts = entry.verdicts[selectors] = bytearray(len(entry.devices))
     known = verdicts[device.index]
     if known == _UNKNOWN:
-        known = verdicts[device.index] = _verdict(selectors, device)
+        known = verdicts[device.index] = _verdict(selectors, device, budget)
     if known == _FAILS:
         position, problem, at_run_time = entry.errors[selectors, device.index]
         raise SelectionError(position, problem, str(device.id) if at_run_time else "")
     return known == _MATCHES
 
 
-def first_failing(selectors: Selectors, device: PoolDevice) -> int | None:
+def first_failing(selectors: Selectors, device: PoolDevice, budget: WorkBudget) -> int | None:
     """The position of the first selector that does not hold for a device; None where all do."""
     for position, expression in enumerate(selectors):
         try:
-            if not matches((expression,), device):
+            if not matches((expression,), device, budget):
                 return position
         except SelectionError:
             return position
     return None
 
 
-def _verdict(selectors: Selectors, device: PoolDevice) -> int:
+def _verdict(selectors: Selectors, device: PoolDevice, budget: WorkBudget) -> int:
     for position, expression in enumerate(selectors):
-        program = _program(expression)
+        program = _PROGRAMS.get(expression) or _compile(expression, budget)
         try:
             if isinstance(program, CompileError):
                 raise program
-            if not program.matches(_variables(device)):
+            if not program.matches(_variables(device), budget):
                 return _DIFFERS
         except (CompileError, CelError, CostLimitError) as error:
             hint = _HINT if "no such key:" in str(error) else ""
@@ -98,14 +100,24 @@ def _verdict(selectors: Selectors, device: PoolDevice) -> int:
     return _MATCHES
 
 
-@lru_cache(maxsize=1024)
-def _program(expression: str) -> "Program | CompileError":
+def _compile(expression: str, budget: WorkBudget) -> "Program | CompileError":
     from moorage.devices.cel.program import Program  # most clusters have no selector to run
 
+    budget.spend(COMPILE_UNITS * len(expression))
+    made: Program | CompileError
     try:
-        return Program(expression)
+        made = Program(expression)
     except CompileError as error:
-        return error
+        made = error
+    if len(_PROGRAMS) >= _MOST_PROGRAMS:
+        del _PROGRAMS[next(iter(_PROGRAMS))]
+    _PROGRAMS[expression] = made
+    return made
+
+
+_PROGRAMS: Final[dict[str, "Program | CompileError"]] = {}
+"""The programs of the expressions that came last."""
+_MOST_PROGRAMS: Final = 1024
 
 
 def _variables(device: PoolDevice) -> dict[str, Any]:

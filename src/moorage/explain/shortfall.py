@@ -27,7 +27,7 @@ def _claims(question: Question) -> Iterator[str]:
         return
     for claim in claims:
         if claim.status.allocation is None:
-            yield from unmet_claim(devices, claim)
+            yield from unmet_claim(devices, claim, cycle.budget)
 
 
 def _sentences(question: Question) -> Iterator[str]:

@@ -11,6 +11,7 @@ from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cache.podinfo import PodInfo
 from moorage.cache.table import NodeTable
+from moorage.devices.work_budget import WorkBudget
 from moorage.framework.draws import Purpose, Random, draw, generator, tie_key
 from moorage.framework.extenders import NO_EXTENDERS, Extenders
 from moorage.framework.verdicts import Rejection
@@ -141,6 +142,8 @@ class Cycle:
     seed, the pod's uid and `number`, which counts the pod's attempts; or from a `tie_key` of old.
     Reserve and PreBind plugins put into `annotations` what the pod gets when it is bound: Bind
     plugins pass it to `client.bind`.
+    `budget` is what the attempt may still spend on CEL and on the search for devices; the pods of a
+    group share it.
     """
 
     __slots__ = (
@@ -150,6 +153,7 @@ class Cycle:
         "annotations",
         "asking",
         "attempt",
+        "budget",
         "cache",
         "client",
         "extenders",
@@ -181,8 +185,10 @@ class Cycle:
         client: Client | None = None,
         timer: Timer = NO_TIMER,
         extenders: Extenders = NO_EXTENDERS,
+        budget: WorkBudget | None = None,
     ) -> None:
         self.cache = cache
+        self.budget = budget or WorkBudget()
         self.table: NodeTable = cache.table
         self.consider(incoming)
         self.number = number

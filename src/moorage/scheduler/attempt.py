@@ -8,6 +8,7 @@ from moorage.clock import Clock
 from moorage.cycle import attempt
 from moorage.cycle.attempt import Decision, Unschedulable
 from moorage.cycle.profile import Profile
+from moorage.devices.work_budget import WorkBudget
 from moorage.framework.cycle import Client, Cycle
 from moorage.framework.extenders import Extenders
 from moorage.framework.queued_pod import QueuedPod
@@ -49,7 +50,8 @@ TapOf = Callable[[Callable[[], float]], Tap]
 class Cycles:
     """Makes the `Cycle` of each attempt; `count` is the number of attempts begun.
 
-    `decide` decides every attempt, at one pod or at several together.
+    `decide` decides every attempt, at one pod or at several together. `now` is a monotonic clock,
+    by which an attempt's budget ends; without it work is only counted.
     """
 
     def __init__(
@@ -62,8 +64,11 @@ class Cycles:
         observers: Observers,
         extenders: Extenders,
         decide: Decide = attempt.run,
+        now: Callable[[], float] | None = None,
     ) -> None:
         self.decide = decide
+        self.budget = WorkBudget(now=now)
+        """Of the attempt under way, at one pod or at several together."""
         self._cache = cache
         self._clock = clock
         self._seed = seed
@@ -94,6 +99,7 @@ class Cycles:
             client=self._client,
             timer=self._observers.timer(name, pod, attempt),
             extenders=self._extenders,
+            budget=self.budget,
         )
 
 
@@ -132,15 +138,19 @@ class Attempts:
         queued = self._queue.pop(self._clock.now())
         if queued is None:
             return False
+        try:
+            self._attempt_any(queued)
+        finally:
+            self._cycles.budget.renew()
+        return True
+
+    def _attempt_any(self, queued: QueuedPod) -> None:
         pod = queued.info.pod
         if pod.is_terminating or pod.uid in self._cache.assumed:
             self._outcome.skip(queued)
-            return True
-        for claims in self._features.claims:
-            if claims(queued):
-                return True
-        self._attempt(queued, self._profiles.of(pod))
-        return True
+            return
+        if not any(claims(queued) for claims in self._features.claims):
+            self._attempt(queued, self._profiles.of(pod))
 
     def _attempt(self, queued: QueuedPod, profile: Profile) -> None:
         cycle = self._cycles.begin(queued, profile)

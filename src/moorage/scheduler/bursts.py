@@ -6,7 +6,8 @@ connections were read and written: one by one, attempts cost up to twice as much
 1. attempts go on for `seconds` before other tasks run, and
 2. a pod that comes less than `gather` seconds after the last attempt waits that long for others.
 
-If both are 0, other tasks run after every attempt, and no pod waits.
+If both are 0, other tasks run after every attempt, and no pod waits. After a very long attempt they
+run for a while: renewing the lease takes several turns, and the next attempt may be as long.
 """
 
 from collections.abc import Callable
@@ -16,6 +17,12 @@ BURST_SECONDS: Final = 0.002
 """How long attempts in a row may hold the event loop; no attempt begins after that."""
 GATHER_SECONDS: Final = 0.005
 """How long a pod may wait for others: at 200 pods per second one more comes in that time."""
+
+
+LONG_SECONDS: Final = 0.25
+"""An attempt that takes longer is followed by a rest for other tasks."""
+REST_SHARE: Final = 0.25
+"""The length of that rest, as a share of the attempt's."""
 
 
 class Bursts:
@@ -38,6 +45,11 @@ class Bursts:
         """Whether other tasks must run now; the caller must ask after every attempt."""
         self._last = self._now()
         return self._last >= self._ends
+
+    def rest(self) -> float:
+        """How many seconds other tasks have now; 0 is one turn."""
+        overrun = self._last - self._ends
+        return overrun * REST_SHARE if overrun > LONG_SECONDS else 0.0
 
     def pause(self) -> float:
         """How many seconds a pod that has just come must wait for others."""

@@ -114,7 +114,7 @@ class Loop:
                 await self._rest()
                 self._bursts.begin()
             elif self._bursts.is_over():
-                await asyncio.sleep(0)
+                await self._clock.sleep(self._bursts.rest())
                 self._bursts.begin()
 
     async def _rest(self) -> None:

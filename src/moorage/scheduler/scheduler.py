@@ -64,7 +64,8 @@ class Scheduler:
     `turns` is the thread in which attempts run that ask `extenders`; without it they block the
     event loop. A `tap` provides the cache and sees every decision. `bursts` says how many attempts
     come in a row; by default other tasks run after each. `rng` gives the seed of draws among equals
-    first, and then spreads watches over time.
+    first, and then spreads watches over time. `monotonic` is a clock that ends an attempt's work on
+    devices; without it that work is counted alone, as in simulations.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Scheduler:
         recorder: EventRecorder | None = None,
         tap: Tap | None = None,
         bursts: Bursts | None = None,
+        monotonic: Callable[[], float] | None = None,
     ) -> None:
         self.server, self.clock = server, clock
         self.cache, self.waiting = Cache() if tap is None else tap.cache, WaitingPods()
@@ -120,6 +122,7 @@ class Scheduler:
             self.observers,
             extenders,
             attempt.run if tap is None else tap.decide,
+            monotonic,
         )
         self._intake = Intake(
             server,
@@ -239,6 +242,7 @@ class Scheduler:
     def decide(self, queued: QueuedPod) -> tuple[Cycle, Decided]:
         """One attempt at a popped pod, without what follows it: no binding, and no report."""
         profile = self.in_force.of(queued.info.pod)
+        self._cycles.budget.renew()
         cycle = self._cycles.begin(queued, profile)
         return cycle, self._attempts.decide(queued, cycle, profile)[0]
 

@@ -15,13 +15,20 @@ EVERY_SECONDS: Final = 0.01
 DEEPEST: Final = 100
 
 
+def thread_stacks() -> list[str]:
+    """The stack of each thread, the main thread's first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    main = threading.main_thread().ident
+    frames = sorted(sys._current_frames().items(), key=lambda each: each[0] != main)
+    return [
+        f"thread {names.get(ident, ident)}\n{''.join(traceback.format_stack(frame))}"
+        for ident, frame in frames
+    ]
+
+
 def dump_stacks() -> str:
     """The stacks of all threads and of all tasks of the event loop."""
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
-    parts = [
-        f"thread {names.get(ident, ident)}\n{''.join(traceback.format_stack(frame))}"
-        for ident, frame in sys._current_frames().items()
-    ]
+    parts = thread_stacks()
     for task in sorted(asyncio.all_tasks(), key=lambda task: task.get_name()):
         frames = task.get_stack(limit=DEEPEST)
         where = "".join(traceback.format_list(_summary(frames)))

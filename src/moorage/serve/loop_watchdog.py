@@ -2,21 +2,24 @@
 
 The watchdog sleeps one second on the event loop, again and again; the lag is how late it wakes. If
 the loop is blocked for longer than `HANGS_SECONDS`, a thread writes the stacks of all threads to
-standard error, because a blocked loop cannot answer `/debug/stacks`.
+standard error, because a blocked loop cannot answer `/debug/stacks`. It is a thread of Python's: it
+reads stacks only while no other thread moves them. (`faulthandler`'s does not wait for that, and
+has ended the process.) A call of C that never lets go of the interpreter is reported when it ends.
 
 The scheduling loop counts as stuck if pods are ready, this replica is the active one, and there has
 been no attempt for a minute.
 """
 
 import asyncio
-import faulthandler
+import sys
+import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
-from io import UnsupportedOperation
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 from moorage.observe.state_metrics import Active
+from moorage.serve.debug_profiles import thread_stacks
 
 BEAT_SECONDS: Final = 1.0
 HANGS_SECONDS: Final = 10.0
@@ -50,18 +53,24 @@ class LoopWatchdog:
         self._now = now
         self._worst = 0.0
         self._attempts = -1
-        self._moved = now()
+        self._moved = self._woke = now()
+        self._reported = -1.0
 
     async def run(self) -> None:
         """Watch until cancelled."""
-        try:
+        with _hangs_reported(self.report_hang):
             while True:
-                _await_hang()
-                began = self._now()
+                began = self._woke = self._now()
                 await asyncio.sleep(BEAT_SECONDS)
                 self.beat(self._now() - began)
-        finally:
-            faulthandler.cancel_dump_traceback_later()
+
+    def report_hang(self) -> None:
+        """Write the stacks of all threads, once for each hang; called from another thread."""
+        if self._now() - self._woke < HANGS_SECONDS or self._reported == self._woke:
+            return
+        self._reported = self._woke
+        hang = f"the event loop has been blocked for {HANGS_SECONDS:g} s"
+        print(hang, *thread_stacks(), sep="\n", file=sys.stderr)
 
     def beat(self, seconds: float) -> None:
         """Record that a sleep of a second on the event loop took that long."""
@@ -92,6 +101,18 @@ class LoopWatchdog:
         return ready
 
 
-def _await_hang() -> None:
-    with suppress(UnsupportedOperation, ValueError, AttributeError):  # standard error is no file
-        faulthandler.dump_traceback_later(HANGS_SECONDS)
+@contextmanager
+def _hangs_reported(look: Callable[[], None]) -> Iterator[None]:
+    """Call `look` every second from a thread of its own."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(BEAT_SECONDS):
+            look()
+
+    thread = threading.Thread(target=watch, name="watchdog", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()

@@ -1,5 +1,6 @@
 """What the search knows of a device from before changes what it costs, not what it finds."""
 
+import contextlib
 from typing import Any
 
 import pytest
@@ -12,6 +13,13 @@ from moorage.devices.claim_tracker import ClaimTracker
 from moorage.devices.inventory import Inventory
 from moorage.devices.node_pools import PoolIndex
 from moorage.devices.requests import AllocationError
+from moorage.devices.work_budget import (
+    STEP_UNITS,
+    UNITS_PER_SECOND,
+    UNLIMITED,
+    OverBudgetError,
+    WorkBudget,
+)
 from moorage.testing import node
 
 DRIVER = "gpu.example.com"
@@ -31,11 +39,9 @@ class Search:
         self._pools = PoolIndex(inventory)
         self._node = node("a").build()
 
-    def find(self, claim: ResourceClaim) -> list[str] | None:
+    def find(self, claim: ResourceClaim, budget: WorkBudget = UNLIMITED) -> list[str] | None:
         pools = self._pools.of(self._node)
-        allocator = Allocator(
-            self._node, pools, self.tracker.ledger, lambda name: CLASS, float("inf")
-        )
+        allocator = Allocator(self._node, pools, self.tracker.ledger, lambda name: CLASS, budget)
         found = allocator.allocate([claim])
         return None if found is None else [pick.device.id.device for pick in found[0].picks]
 
@@ -106,3 +112,41 @@ def test_capacity_that_is_asked_for_counts_though_it_was_not_before() -> None:
 
     assert search.find(claim(NEW, NEW, same="numa")) == ["a", "b"]
     assert search.find(claim(NEW, NEW, same="numa", capacity="2Gi")) is None
+
+
+def test_every_device_that_is_looked_at_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten of 24 GPUs and then one of 200 network cards, none of which will do."""
+    tainted = {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}
+    gpus = [device(f"g{number}", "new") for number in range(24)]
+    search = Search(*gpus, *(device(f"n{number}", "nic", **tainted) for number in range(200)))
+    looked = 0
+    real = Allocator._is_taken
+
+    def counted(self: Allocator, *args: Any) -> bool:
+        nonlocal looked
+        looked += 1
+        return real(self, *args)
+
+    monkeypatch.setattr(Allocator, "_is_taken", counted)
+    budget = WorkBudget(0.05)
+
+    with budget.part(10.0), pytest.raises(OverBudgetError):
+        search.find(claim(*[NEW] * 10, NEW.replace("new", "nic")), budget)
+
+    assert 500 < looked <= 2 * 0.05 * UNITS_PER_SECOND / STEP_UNITS
+
+
+def test_selectors_that_were_paid_for_need_not_be_paid_for_again() -> None:
+    """So a search whose attempt was out of budget comes to an end in one of the next."""
+    dear = "lists.range(100).all(x, lists.range(100).all(y, x + y >= 0))"
+    search = Search(*(device(f"d{number}") for number in range(6)))
+    budget, attempts = WorkBudget(0.08), 0
+    found: list[str] | None = None
+    while found is None and attempts < 10:
+        attempts += 1
+        budget.renew()
+        with contextlib.suppress(OverBudgetError), budget.part(10.0):
+            found = search.find(claim(*[dear] * 6), budget)
+
+    assert found == [f"d{number}" for number in range(6)]
+    assert attempts == 6

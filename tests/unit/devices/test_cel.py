@@ -2,9 +2,12 @@
 
 import pytest
 
+from moorage.devices.cel.functions import FUNCTIONS
 from moorage.devices.cel.library import CompileError
+from moorage.devices.cel.operators import OPERATORS
 from moorage.devices.cel.program import Frame, Program
 from moorage.devices.cel.values import CelError, CostLimitError, DefaultMap, Semver, parse_quantity
+from moorage.devices.work_budget import OverBudgetError, WorkBudget
 
 GPU = "gpu.example.com"
 DEVICE = {
@@ -142,3 +145,111 @@ def test_what_would_fill_the_memory_is_not_begun(expression: str) -> None:
 
 def test_a_pattern_that_would_take_for_ever_elsewhere_is_decided_at_once() -> None:
     assert Program("'" + "a" * 60 + "!'.matches('^(a+)+$')").matches(DEVICE) is False
+
+
+MANY = "[0].map(x, lists.range(20000)).flatten()"
+LONG = "lists.range(60000).map(x, 'a').join('')"
+DEEP = "[0]"
+for name in "abcdef":
+    DEEP = f"[{DEEP}].map({name}, [{', '.join([name] * 12)}])[0]"
+"""A list of a few dozen lists, in which there are three million numbers."""
+
+
+@pytest.mark.parametrize(
+    ("function", "expression"),
+    [
+        ("distinct", f"{MANY}.distinct().size() > 0"),
+        ("distinct", "[0].map(x, lists.range(900000)).flatten().distinct().size() > 0"),
+        ("distinct", "lists.range(900000).distinct().size() > 0"),
+        ("@sortByAssociatedKeys", "lists.range(20000).sortBy(x, -x).size() > 0"),
+        ("sort", "lists.range(20000).sort().size() > 0"),
+        ("lists.range", "lists.range(1000000).size() > 0"),
+        ("flatten", f"{DEEP}.flatten(6).size() > 0"),
+        ("sets.intersects", f"sets.intersects({MANY}, {MANY}.map(x, -1 - x))"),
+        ("sets.contains", f"sets.contains({MANY}, {MANY})"),
+        ("sets.equivalent", "sets.equivalent(lists.range(3000), lists.range(3000).reverse())"),
+        ("join", f"cel.bind(t, {LONG}, lists.range(100).map(x, t).join('').size() > 0)"),
+        ("replace", f"{LONG}.replace('a', '{'b' * 200}').size() > 0"),
+        ("format", f"'%s'.format([{DEEP}]).size() > 0"),
+        ("format", "'%.2000f'.format([1.0 * 2.0]).size() > 0"),
+        ("indexOf", f"{DEEP}.indexOf([]) > 0"),
+        ("_==_", f"{DEEP} == {DEEP}"),
+        ("@in", f"{DEEP} in [{DEEP}]"),
+        ("_+_", f"cel.bind(a, {MANY}, lists.range(99).map(x, a + a).size() > 0)"),
+    ],
+)  # fmt: skip
+def test_a_call_that_costs_too_much_is_not_begun(
+    function: str, expression: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In kube-scheduler's words; there most of them are refused too, but after the call."""
+    table = FUNCTIONS if function in FUNCTIONS else OPERATORS
+    real, begun = table[function], 0
+
+    def counted(*args: object) -> object:
+        nonlocal begun
+        begun += 1
+        return real(*args)
+
+    monkeypatch.setitem(table, function, counted)
+    frame = Frame(DEVICE)
+
+    with pytest.raises(CostLimitError, match="operation cancelled: actual cost limit exceeded"):
+        Program(expression)._run(frame)
+
+    assert begun < 25
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "[dyn(1), dyn(1.0), dyn(1u), dyn(true), dyn('1'), dyn([1]), dyn([1.0])].distinct().size() == 4",
+        "[2, 1, 2, 3, 1].distinct() == [2, 1, 3]",
+        "[0.0 / 0.0, 0.0 / 0.0].distinct().size() == 2",
+        "[1, 2].map(x, [x] + [x]) == [[1, 1], [2, 2]]",
+        "[1, 2].map(x, [3, 4].map(y, x * y)) == [[3, 4], [6, 8]]",
+        "[1, 2, 3].filter(x, x > 1).map(x, x + 1) == [3, 4]",
+        "{'a': 1, 'b': 2}.transformMap(k, v, v > 1, v + 1) == {'b': 3}",
+        "[[1], [2]].map(x, x.map(y, y)).flatten() == [1, 2]",
+        "[1, 0].map(x, 1 / x).size() == 2 || true",
+    ],
+)
+def test_lists_that_grow_in_place_are_those_of_one_run(expression: str) -> None:
+    program = Program(expression)
+
+    assert [program.matches(DEVICE) for _ in range(3)] == [True] * 3
+
+
+def test_a_list_that_a_macro_makes_costs_its_length_and_no_more() -> None:
+    """A thousand elements cost ten times what a hundred cost: none is copied for the next."""
+    frames = [Frame(DEVICE), Frame(DEVICE)]
+    for frame, size in zip(frames, (100, 1000), strict=True):
+        Program(f"lists.range({size}).map(x, x).size() > 0")._run(frame)
+
+    assert frames[1].cost < 11 * frames[0].cost
+
+
+NESTED = "lists.range(290).all(x, lists.range(290).all(y, x + y >= 0))"
+IDLE = f"lists.range(20000).all(x, {' && '.join(['true'] * 500)})"
+
+
+@pytest.mark.parametrize("expression", [NESTED, IDLE])
+def test_a_run_ends_when_the_budget_is_spent(expression: str) -> None:
+    """Steps that cost nothing in cel-go are paid for as well."""
+    budget = WorkBudget(0.01)
+    program = Program(expression)
+
+    with budget.part(10.0), pytest.raises(OverBudgetError):
+        program.matches(DEVICE, budget)
+
+    assert budget.is_spent
+
+
+def test_a_run_ends_by_the_clock_on_a_slow_machine() -> None:
+    """Every look at the clock is a millisecond later, and there is one every 250 units."""
+    looks = iter(range(1_000_000))
+    budget = WorkBudget(now=lambda: next(looks) / 1000)
+
+    with budget.part(0.1), pytest.raises(OverBudgetError):
+        Program(NESTED).matches(DEVICE, budget)
+
+    assert next(looks) < 110

@@ -13,6 +13,7 @@ from moorage.devices.claim_tracker import ClaimTracker
 from moorage.devices.feature_gates import DEFAULT, Features, features_of
 from moorage.devices.inventory import Inventory
 from moorage.devices.node_pools import PoolIndex
+from moorage.devices.work_budget import UNLIMITED
 from moorage.testing import node
 
 DRIVER = "gpu.example.com"
@@ -76,7 +77,7 @@ def found(
         tracker.put(other)
     where = node("a").build()
     pools = PoolIndex(inventory).of(where, features)
-    allocator = Allocator(where, pools, tracker.ledger, lambda name: CLASS, float("inf"), features)
+    allocator = Allocator(where, pools, tracker.ledger, lambda name: CLASS, UNLIMITED, features)
     result = allocator.allocate([wanted])
     return None if result is None else [pick.device.id.device for pick in result[0].picks]
 

@@ -12,6 +12,11 @@ from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.leader_election import LAST_SEND_SECONDS, LeaderElector, LeaseTimes
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.memory.object_registry import ClusterOptions
+from moorage.queue.scheduling_queue import SchedulingQueue
+from moorage.scheduler.bursts import short_bursts
+from moorage.scheduler.feature import Features
+from moorage.scheduler.loop import AttemptGate
+from moorage.scheduler.loop import Loop as ScheduleLoop
 from moorage.watch.api_errors import Unreachable
 from moorage.watch.api_resources import LEASES, NAMESPACES
 
@@ -427,3 +432,54 @@ def test_a_missing_namespace_of_others_is_not_made() -> None:
         'the lease could not be acquired or renewed: namespaces "new" not found',
         "a became leader",
     ]
+
+
+@pytest.mark.parametrize("seconds", [pytest.param(3.0, id="as long as an attempt may be"), 1.0])
+def test_a_lease_is_renewed_however_long_attempts_are(seconds: float) -> None:
+    """Attempts come without end, each as long as its budget lasts; a request takes four turns."""
+    turns: list[float] = []
+
+    class Far(Server):
+        async def _travel(self) -> None:
+            for _ in range(4):
+                await self.clock.sleep(0.005)
+
+    async def scenario(world: World) -> None:
+        world.server = Far(world.clock)
+        elector = world.elector("a")
+        await elector.acquire()
+        loop = endless_attempts(world, lambda: turns.append(world.fence.seconds_left), seconds)
+        holding_it, attempting = asyncio.ensure_future(elector.hold()), asyncio.ensure_future(loop)
+        await world.clock.sleep(200.0)
+        assert not holding_it.done() and not attempting.done()
+        for task in (holding_it, attempting):
+            task.cancel()
+
+    play(scenario)
+
+    assert len(turns) > 40
+    assert min(turns) > 5.0
+
+
+async def endless_attempts(world: World, attempt: Callable[[], None], seconds: float) -> None:
+    """A scheduling loop that always has a pod; attempts block the event loop for so long."""
+
+    def one() -> bool:
+        attempt()
+        world.clock.advance(seconds)
+        return True
+
+    active = asyncio.Event()
+    active.set()
+    loop = ScheduleLoop(
+        one,
+        AttemptGate(),
+        SchedulingQueue(lambda queued: queued.info.uid, {}, {}, now=world.clock.now),
+        world.clock,
+        Features(),
+        active=active,
+        woken=active,
+        leads=lambda: True,
+        bursts=short_bursts(world.clock.now),
+    )
+    await loop.run(lambda: True)

@@ -1,10 +1,16 @@
 """A loop that does not get on is found out."""
 
 import asyncio
+import threading
 
 import pytest
 
-from moorage.serve.loop_watchdog import BEAT_SECONDS, STUCK_SECONDS, LoopWatchdog
+from moorage.serve.loop_watchdog import (
+    BEAT_SECONDS,
+    HANGS_SECONDS,
+    STUCK_SECONDS,
+    LoopWatchdog,
+)
 
 
 class Flag:
@@ -121,3 +127,47 @@ def test_watching_ends_by_cancellation(watchdog: LoopWatchdog) -> None:
         return watching.cancelled()
 
     assert asyncio.run(main())
+
+
+def test_a_hang_is_reported_once_with_the_stack_of_the_main_thread(
+    loop: Loop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing but Python's own frames is read, so a report cannot end what it reports."""
+    clock = Clock()
+    watchdog = LoopWatchdog(loop, clock)
+
+    def seen_from_a_thread(seconds: float) -> str:
+        clock.time = seconds
+        thread = threading.Thread(target=watchdog.report_hang)
+        thread.start()
+        thread.join()
+        return capsys.readouterr().err
+
+    def selector_without_end() -> str:
+        return seen_from_a_thread(HANGS_SECONDS)
+
+    early, late, again = (
+        seen_from_a_thread(HANGS_SECONDS - 1),
+        selector_without_end(),
+        seen_from_a_thread(HANGS_SECONDS + 1),
+    )
+
+    assert not early
+    assert late.startswith("the event loop has been blocked for 10 s\nthread MainThread\n")
+    assert ", in selector_without_end\n" in late
+    assert not again
+
+
+def test_hangs_are_watched_for_as_long_as_the_loop_is(watchdog: LoopWatchdog) -> None:
+    async def main() -> threading.Thread:
+        watching = asyncio.ensure_future(watchdog.run())
+        await asyncio.sleep(0)
+        thread = next(each for each in threading.enumerate() if each.name == "watchdog")
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+        return thread
+
+    thread = asyncio.run(main())
+    thread.join()
+
+    assert thread.daemon

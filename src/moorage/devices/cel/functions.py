@@ -150,13 +150,13 @@ def _subset(left: Any, right: Any) -> bool:
     return all(operators.contains(each, as_list(left)) for each in as_list(right))
 
 
-def _insert(into: Any, *given: Any) -> dict[Any, Any]:
-    """A map and one entry more, or those of another map; none may be there already."""
+def new_entries(into: Any, *given: Any) -> dict[Any, Any]:
+    """One entry, or those of another map, to insert into a map; none may be there already."""
     entries = dict([given]) if len(given) == 2 else given[0]
     for key in entries:
         if operators.contains(key, into):
             raise CelError(f"insert failed: key {key} already exists")
-    return {**into, **entries}
+    return entries
 
 
 def _value(option: Any) -> Any:
@@ -221,7 +221,7 @@ FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "isInteger": _is_integer,
     "add": _plus,
     "sub": lambda value, other: _plus(value, other, -1),
-    "cel.@mapInsert": _insert,
+    "cel.@mapInsert": lambda into, *given: {**into, **new_entries(into, *given)},
     "optional.of": Optional,
     "optional.none": lambda: NOTHING,
     "optional.ofNonZeroValue": _of_non_zero,

@@ -7,12 +7,11 @@ from typing import Any, Final
 
 from moorage.devices.cel import operators
 from moorage.devices.cel.values import (
-    COST_LIMIT,
     NOTHING,
     CelError,
-    CostLimitError,
     Optional,
     equal,
+    is_number,
     no_overload,
     type_name,
 )
@@ -36,6 +35,8 @@ def _best(values: Any, name: str, sign: int) -> Any:
 def _sum(values: Any) -> Any:
     total: Any = 0
     for position, each in enumerate(as_list(values)):
+        if isinstance(each, str | bytes | list):
+            raise no_overload(each)
         total = each if not position else operators.add(total, each)
     return total
 
@@ -78,16 +79,25 @@ def _sort_by(values: Any, keys: Any) -> list[Any]:
 def _range(count: Any) -> list[int]:
     if count < 0:
         raise CelError(f"lists.range: size must be non-negative, got {count}")
-    if count > COST_LIMIT:
-        raise CostLimitError
     return list(range(count))
 
 
 def _distinct(values: Any) -> list[Any]:
+    """The first of all that are equal; only what has no hash is compared with every other."""
     found: list[Any] = []
+    seen: set[tuple[str, Any]] = set()
+    unhashable: list[Any] = []
     for each in as_list(values):
-        if not any(equal(each, other) for other in found):
-            found.append(each)
+        if is_number(each) or isinstance(each, str | bytes | bool):
+            key = "number" if is_number(each) else type_name(each), each
+            if key in seen and each == each:  # NaN is equal to nothing
+                continue
+            seen.add(key)
+        elif any(equal(each, other) for other in unhashable):
+            continue
+        else:
+            unhashable.append(each)
+        found.append(each)
     return found
 
 

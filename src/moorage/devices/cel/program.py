@@ -1,9 +1,9 @@
 """An expression that can be run over and over: a tree of functions, and the cost of each step.
 
 Costs are those of cel-go and of Kubernetes' libraries: a variable, a field or an index costs one,
-comparing and searching texts costs by their length, making a list ten. `&&` and `||` stop at the
-first operand that decides, and go by the other one where an operand fails. What an optional value
-is to be replaced by is looked at only where there is none.
+comparing and searching texts costs by their length, making a list ten. A call is charged before it
+is made. `&&` and `||` stop at the first operand that decides, and go by the other one where an
+operand fails. What an optional value is to be replaced by is looked at only where there is none.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from moorage.devices.cel import operators
 from moorage.devices.cel.costs import LIST_COST, MAP_COST, call_cost
-from moorage.devices.cel.environment import parse_selector
-from moorage.devices.cel.functions import FUNCTIONS
+from moorage.devices.cel.environment import count_nodes, parse_selector
+from moorage.devices.cel.functions import FUNCTIONS, new_entries
 from moorage.devices.cel.library import CompileError
 from moorage.devices.cel.syntax_tree import (
     Call,
@@ -25,6 +25,10 @@ from moorage.devices.cel.syntax_tree import (
     Select,
 )
 from moorage.devices.cel.values import COST_LIMIT, CelError, CostLimitError, Optional, no_overload
+from moorage.devices.work_budget import UNLIMITED, WorkBudget
+
+PAY_EVERY: Final = 250
+"""How many units a loop may run before it pays: a tenth of a millisecond."""
 
 NOT_BOOLEAN: Final = "CEL result could not be converted to bool"
 
@@ -35,18 +39,37 @@ TYPE_NAMES: Final = frozenset(
 
 
 class Frame:
-    """The variables of one run, and what it has cost so far."""
+    """The variables of one run, and what it has cost so far.
 
-    __slots__ = ("cost", "variables")
+    The cost is what cel-go would count, and is limited. The budget pays for it, and for each turn
+    of a loop as many units as the loop's body has nodes: most of them cost nothing in cel-go.
+    """
 
-    def __init__(self, variables: dict[str, Any]) -> None:
+    __slots__ = ("_budget", "_next", "_paid", "_turned", "cost", "variables")
+
+    def __init__(self, variables: dict[str, Any], budget: WorkBudget = UNLIMITED) -> None:
         self.variables = variables
         self.cost = 0
+        self._budget = budget
+        self._turned = self._paid = 0
+        self._next = PAY_EVERY
 
     def spend(self, cost: int) -> None:
         self.cost += cost
         if self.cost > COST_LIMIT:
             raise CostLimitError
+
+    def turn(self, nodes: int) -> None:
+        """One more turn of a loop, whose body has so many nodes."""
+        self._turned += nodes
+        if self.cost + self._turned >= self._next:
+            self.pay()
+
+    def pay(self) -> None:
+        """Pay for what was done since the last time."""
+        done = self.cost + self._turned
+        unpaid, self._paid, self._next = done - self._paid, done, done + PAY_EVERY
+        self._budget.spend(unpaid)
 
 
 Step = Callable[[Frame], Any]
@@ -61,9 +84,13 @@ class Program:
         self.expression = expression
         self._run = _step(parse_selector(expression))
 
-    def matches(self, variables: dict[str, Any]) -> bool:
+    def matches(self, variables: dict[str, Any], budget: WorkBudget = UNLIMITED) -> bool:
         """Whether it holds; CelError or CostLimitError where that cannot be told."""
-        found = self._run(Frame(variables))
+        frame = Frame(variables, budget)
+        try:
+            found = self._run(frame)
+        finally:
+            frame.pay()
         if not isinstance(found, bool):
             raise CelError(NOT_BOOLEAN)
         return found
@@ -126,6 +153,9 @@ def _call(node: Call) -> Step:
     special = _SPECIAL.get(node.function)
     if special is not None:
         return special(*(_step(arg) for arg in node.args))
+    if node.function in _GROWING and isinstance(node.args[0], Ident):
+        if node.args[0].name.startswith(_MACRO):
+            return _GROWING[node.function](*(_step(arg) for arg in node.args))
     function = operators.OPERATORS.get(node.function) or FUNCTIONS.get(node.function)
     if function is None:
         raise CompileError(f"compilation failed: {node.function}() is not supported in selectors")
@@ -134,11 +164,46 @@ def _call(node: Call) -> Step:
 
     def call(frame: Frame) -> Any:
         given = [arg(frame) for arg in args]
-        result = function(*given)
-        frame.spend(call_cost(name, given, result))
-        return result
+        cost = call_cost(name, given)
+        frame.spend(cost)
+        if cost > PAY_EVERY:
+            frame.pay()
+        return function(*given)
 
     return call
+
+
+def _append(accumulator: Step, added: Step) -> Step:
+    """`@result + [x]` of a macro: its list is nobody else's, so it grows in place."""
+
+    def append(frame: Frame) -> Any:
+        grown = accumulator(frame)
+        more = added(frame)
+        frame.spend(1)
+        if not isinstance(grown, list):
+            return operators.add(grown, more)
+        grown.extend(more)
+        return grown
+
+    return append
+
+
+def _insert(accumulator: Step, *entry: Step) -> Step:
+    """`cel.@mapInsert(@result, key, value)` of a macro."""
+
+    def insert(frame: Frame) -> Any:
+        grown = accumulator(frame)
+        given = [part(frame) for part in entry]
+        frame.spend(1)
+        grown.update(new_entries(grown, *given))
+        return grown
+
+    return insert
+
+
+_MACRO: Final = "@"
+"""What the names of variables begin with that macros make and no expression can name."""
+_GROWING: Final[dict[str, Callable[..., Step]]] = {"_+_": _append, "cel.@mapInsert": _insert}
 
 
 def _and(left: Step, right: Step) -> Step:
@@ -259,12 +324,14 @@ def _comprehension(node: Comprehension) -> Step:
         _step(part) for part in (node.over, node.start, node.goes_on, node.step, node.result)
     )
     variable, second, accumulator = node.variable, node.second, node.accumulator
+    nodes = count_nodes(node.goes_on) + count_nodes(node.step)
 
     def fold(frame: Frame) -> Any:
         outer, elements = frame.variables, _elements(over(frame), in_pairs=bool(second))
-        frame.variables = {**outer, accumulator: _value_or_error(start, frame)}
+        frame.variables = {**outer, accumulator: _own(_value_or_error(start, frame))}
         try:
             for element in elements:
+                frame.turn(nodes)
                 if second:
                     frame.variables[variable], frame.variables[second] = element
                 else:
@@ -279,6 +346,11 @@ def _comprehension(node: Comprehension) -> Step:
             frame.variables = outer
 
     return fold
+
+
+def _own(accumulator: Any) -> Any:
+    """The accumulator as no other run has it."""
+    return accumulator.copy() if isinstance(accumulator, list | dict) else accumulator
 
 
 class _Failed:

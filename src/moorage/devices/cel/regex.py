@@ -1,9 +1,12 @@
 """Patterns, matched by RE2 within the library: none takes for ever."""
 
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, Final
 
 from moorage.devices.cel.library import library
+
+_SHORT: Final = 1024
+"""Answers about longer texts are not kept: expressions make texts of megabytes."""
 
 
 def matches_regex(text: str, pattern: str) -> bool:
@@ -25,8 +28,12 @@ def _letters_without(text: str) -> tuple[str, str]:
     return next(unused), next(unused)
 
 
-@lru_cache(maxsize=4096)
 def _ask(expression: str, text: str, pattern: str, marks: str = "") -> Any:
+    is_short = len(text) + len(pattern) <= _SHORT
+    return (_kept_answer if is_short else _answer)(expression, text, pattern, marks)
+
+
+def _answer(expression: str, text: str, pattern: str, marks: str) -> Any:
     given = {"text": text, "pattern": pattern, "marks": marks}
     try:
         found = _program(expression).eval(data=given)
@@ -35,6 +42,9 @@ def _ask(expression: str, text: str, pattern: str, marks: str = "") -> Any:
     if found.type() == library().Type.ERROR:
         raise ValueError(f"invalid regular expression {pattern!r}")
     return found.value()
+
+
+_kept_answer = lru_cache(maxsize=4096)(_answer)
 
 
 @cache

@@ -7,10 +7,12 @@ from typing import Any, Final
 
 from moorage.devices.cel import operators
 from moorage.devices.cel.times import Duration, Timestamp
-from moorage.devices.cel.values import COST_LIMIT, CelError, CostLimitError, is_number, type_name
+from moorage.devices.cel.values import CelError, CostLimitError, is_number, type_name
 
 _CLAUSE: Final = re.compile(r"%(?:%|(?:\.([0-9]+))?(.))", re.DOTALL)
 _DECIMALS: Final = 6
+_MOST_DIGITS: Final = 1000
+"""What one clause may ask for."""
 _SUPERSCRIPT: Final = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _NOT_FINITE: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 UNKNOWN: Final = object()
@@ -127,9 +129,16 @@ def _fixed(value: Any, precision: str | None) -> str:
 
 
 def _digits(asked: str | None) -> int:
-    if asked is not None and int(asked) > COST_LIMIT:
+    if asked is None:
+        return _DECIMALS
+    if len(asked) > len(str(_MOST_DIGITS)) or int(asked) > _MOST_DIGITS:
         raise CostLimitError
-    return _DECIMALS if asked is None else int(asked)
+    return int(asked)
+
+
+def digits_asked(template: str) -> int:
+    """How many digits the clauses of a template ask for, or columns."""
+    return sum(_digits(found[1]) for found in _CLAUSE.finditer(template) if found[1])
 
 
 def _scientific(value: Any, width: str | None) -> str:

@@ -11,6 +11,8 @@ _SEMVER: Final = re.compile(
     r"(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)"
     r"(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
 )
+_LONGEST_VERSION: Final = 4096
+"""Python reads no longer numbers, either."""
 COST_LIMIT: Final = 1_000_000
 """What one selector may cost on one device."""
 _MOST: Final = (1 << 64) - 1
@@ -34,7 +36,7 @@ class Semver:
     __slots__ = ("build", "key", "pre", "release")
 
     def __init__(self, text: str) -> None:
-        match = _SEMVER.fullmatch(text)
+        match = _SEMVER.fullmatch(text) if len(text) <= _LONGEST_VERSION else None
         if match is None:
             raise CelError(f"invalid semantic version {text!r}")
         major, minor, patch, pre, self.build = match.groups()

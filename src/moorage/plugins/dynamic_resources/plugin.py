@@ -61,6 +61,7 @@ from moorage.plugins.dynamic_resources.claim_columns import (
     CANNOT_ALLOCATE,
     CANNOT_FIT,
     STALE_EXTENDED,
+    TIMED_OUT,
     UNAVAILABLE,
     column_of,
 )
@@ -230,15 +231,16 @@ class DynamicResources(
     def _catch_up(self, cycle: Cycle, pod: Pod, state: ClaimState) -> None:
         if state.column is not None:
             questions = NodeQuestions(cycle, pod, state)
-            state.column.catch_up(cycle.table, questions.of, _seconds(self.filter_timeout))
+            seconds = _seconds(self.filter_timeout)
+            state.column.catch_up(cycle.table, questions.of, seconds, cycle.budget)
 
     def accepts_fewer(self, cycle: Cycle, pod: Pod) -> bool:
         """Devices stay allocated when a pod is evicted, until its claim is given up."""
         return True
 
     def rejection(self, cycle: Cycle, pod: Pod, code: int) -> Rejection:
-        if code == BROKEN:
-            raise PluginError(NAME, "Filter", _problem(_state(cycle)))
+        if code in (BROKEN, TIMED_OUT):
+            raise PluginError(NAME, "Filter", _problem(_state(cycle), code))
         return unresolvable(REASONS[code])
 
     def post_filter(self, cycle: Cycle, pod: Pod, diagnosis: Diagnosis) -> Rejection:
@@ -301,7 +303,8 @@ class DynamicResources(
         self._catch_up(cycle, pod, state)
         questions = NodeQuestions(cycle, pod, state)
         table, seconds = cycle.table, _seconds(self.filter_timeout)
-        answer = state.column.settle(table, table.row_of[node.name], questions.of, seconds)
+        row = table.row_of[node.name]
+        answer = state.column.settle(table, row, questions.of, seconds, cycle.budget)
         if answer is None or answer.code or not answer.claims or answer.found is None:
             if any(state.claims[position] is not state.extended for position in state.to_allocate):
                 raise PluginError(NAME, "Reserve", "claim allocation not found for node")
@@ -407,9 +410,9 @@ def _in_the_way(cycle: Cycle, state: ClaimState, diagnosis: Diagnosis) -> list[i
     return [position for position, mask in away if mask is not None and mask.any()]
 
 
-def _problem(state: ClaimState) -> str:
+def _problem(state: ClaimState, code: int) -> str:
     answers = state.column.answers if state.column is not None else ()
-    return next(each.problem for each in answers if each is not None and each.problem)
+    return next(each.problem for each in answers if each is not None and each.code == code)
 
 
 def _column_key(cycle: Cycle, state: ClaimState) -> Hashable:
