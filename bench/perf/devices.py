@@ -63,8 +63,7 @@ class _Devices:
                 self._pools.of(node, self._features),
                 self.claims.ledger,
                 self._classes.get,
-                float("inf"),
-                self._features,
+                features=self._features,
             )
             found = allocator.allocate([claim])
             if found is not None:

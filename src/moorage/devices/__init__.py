@@ -15,6 +15,7 @@
     requests       the requests of claims, checked and ready to be searched for
     allocator      the search: the first devices, in kube's order, that meet all requests
     allocation     what the search found, as a claim's status has it
+    work_budget    what one attempt may spend on CEL and on the search
     stale_rows     rows of which something has changed that devices on a node depend on
     totals         how many devices of a class a node reaches, and how many are taken
     errands        what is to be written about claims outside of attempts

@@ -24,9 +24,7 @@ Step = tuple[int, str]
 """(number of checks that a device passes, which check fails; empty if none does)."""
 
 
-def unmet_claim(
-    devices: DeviceCache, claim: ResourceClaim, budget: WorkBudget
-) -> Iterator[str]:
+def unmet_claim(devices: DeviceCache, claim: ResourceClaim, budget: WorkBudget) -> Iterator[str]:
     """One line for each unmet request, or alternative; one for constraints if only they fail."""
     try:
         yield from _unmet_claim(devices, claim, budget)
@@ -34,9 +32,7 @@ def unmet_claim(
         yield f"has selectors that take too long to say more (claim {claim.name})"
 
 
-def _unmet_claim(
-    devices: DeviceCache, claim: ResourceClaim, budget: WorkBudget
-) -> Iterator[str]:
+def _unmet_claim(devices: DeviceCache, claim: ResourceClaim, budget: WorkBudget) -> Iterator[str]:
     enough = True
     for request in claim.spec.devices.requests:
         asked = _alternatives(request)
@@ -87,9 +83,7 @@ def _unmet_request(
     return f"{where}; of {len(every)} in the cluster {told}{also}"
 
 
-def _step(
-    devices: DeviceCache, wanted: Wanted, device: PoolDevice, budget: WorkBudget
-) -> Step:
+def _step(devices: DeviceCache, wanted: Wanted, device: PoolDevice, budget: WorkBudget) -> Step:
     budget.spend(STEP_UNITS)
     if selection.first_failing(wanted.class_selectors, device, budget) is not None:
         return 0, f"not of class {wanted.cls.name}"

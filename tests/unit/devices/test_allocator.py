@@ -116,7 +116,7 @@ def test_capacity_that_is_asked_for_counts_though_it_was_not_before() -> None:
 
 def test_every_device_that_is_looked_at_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten of 24 GPUs and then one of 200 network cards, none of which will do."""
-    tainted = {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}
+    tainted: dict[str, Any] = {"taints": [{"key": "maintenance", "effect": "NoSchedule"}]}
     gpus = [device(f"g{number}", "new") for number in range(24)]
     search = Search(*gpus, *(device(f"n{number}", "nic", **tainted) for number in range(200)))
     looked = 0
@@ -149,4 +149,4 @@ def test_selectors_that_were_paid_for_need_not_be_paid_for_again() -> None:
             found = search.find(claim(*[dear] * 6), budget)
 
     assert found == [f"d{number}" for number in range(6)]
-    assert attempts == 6
+    assert attempts == 3

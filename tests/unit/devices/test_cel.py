@@ -202,7 +202,8 @@ def test_a_call_that_costs_too_much_is_not_begun(
 @pytest.mark.parametrize(
     "expression",
     [
-        "[dyn(1), dyn(1.0), dyn(1u), dyn(true), dyn('1'), dyn([1]), dyn([1.0])].distinct().size() == 4",
+        "[dyn(1), dyn(1.0), dyn(1u), dyn(true), dyn('1'), dyn([1]), dyn([1.0])]"
+        ".distinct().size() == 4",
         "[2, 1, 2, 3, 1].distinct() == [2, 1, 3]",
         "[0.0 / 0.0, 0.0 / 0.0].distinct().size() == 2",
         "[1, 2].map(x, [x] + [x]) == [[1, 1], [2, 2]]",

@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from moorage.testing import PodBuilder, node
+import pytest
+
+from moorage.devices import work_budget
+from moorage.devices.work_budget import ATTEMPT_SECONDS, WorkBudget
+from moorage.observe.records import Result
+from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_resources import RESOURCES
 from tests.unit.gang.gang_world import GangWorld, Raw, group, members
 
@@ -16,8 +21,8 @@ GPU_CLASS: Raw = {
 }
 
 
-def offered(where: str) -> Raw:
-    """A node's GPU."""
+def offered(where: str, gpus: int = 1) -> Raw:
+    """A node's GPUs."""
     return {
         "apiVersion": DEVICE_API,
         "kind": "ResourceSlice",
@@ -26,7 +31,7 @@ def offered(where: str) -> Raw:
             "driver": DRIVER,
             "nodeName": where,
             "pool": {"name": where, "generation": 1, "resourceSliceCount": 1},
-            "devices": [{"name": "gpu-0"}],
+            "devices": [{"name": f"gpu-{number}"} for number in range(gpus)],
         },
     }
 
@@ -86,3 +91,54 @@ def test_a_claim_that_somebody_uses_stays_where_it_is() -> None:
     assert not world.bound()
     claim = world.cluster.read(RESOURCES["resourceclaims"], "default", "c")
     assert claim["status"]["allocation"]["devices"]["results"][0]["pool"] == "small"
+
+
+def dear(number: int) -> Raw:
+    """A claim whose selector costs 90,000 units on each device; others have to pay for theirs."""
+    selector = f"lists.range(100).all(x, lists.range(100).all(y, x + y >= -{number}))"
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    exactly |= {"selectors": [{"cel": {"expression": selector}}]}
+    return {
+        "apiVersion": DEVICE_API,
+        "kind": "ResourceClaim",
+        "metadata": {"name": f"dear-{number}", "namespace": "default"},
+        "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}},
+    }
+
+
+def test_the_pods_of_a_group_share_the_budget_of_one_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are refused as by a time-out, others go on, and in the end they run."""
+    monkeypatch.setattr(work_budget, "UNITS_PER_SECOND", 50_000)
+    spent: list[float] = []
+    renew = WorkBudget.renew
+
+    def noted(self: WorkBudget) -> None:
+        spent.append(ATTEMPT_SECONDS * 50_000 - getattr(self, "_left", ATTEMPT_SECONDS * 50_000))
+        renew(self)
+
+    monkeypatch.setattr(WorkBudget, "renew", noted)
+    pods = [with_claim(each, f"dear-{i}") for i, each in enumerate(members("web", 4))]
+    world = GangWorld(
+        node("a").offering(cpu="64"),
+        offered("a", gpus=4),
+        GPU_CLASS,
+        *(dear(number) for number in range(4)),
+        group("web", 4),
+        *pods,
+        pod("other").requesting(cpu="1"),
+    )
+
+    world.run()
+
+    whole = ATTEMPT_SECONDS * 50_000
+    assert 0.9 * whole < max(spent) <= 1.01 * whole
+    assert sum(spent) > 3 * whole
+    assert (
+        "running Filter plugin 'DynamicResources': node a: timed out trying to allocate devices"
+        in {each.message for each in world.attempts if each.result is Result.ERROR}
+    )
+    assert set(world.bound()) == {"other", *(f"web-{number}" for number in range(4))}
+    first = next(each.pod for each in world.attempts if each.result is Result.SCHEDULED)
+    assert first == "default/other"

@@ -14,15 +14,19 @@ from moorage.api.podgroup import PodGroup
 from moorage.api.resource_claims import ResourceClaim
 from moorage.api.resource_slices import DeviceClass, ResourceSlice
 from moorage.cache.node_view import Nodes
+from moorage.cycle import attempt
+from moorage.cycle.attempt import Decision
 from moorage.devices.allocator import Allocator
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
 from moorage.devices.device_cache import device_cache
 from moorage.devices.errands import ErrandKind
+from moorage.devices.work_budget import UNITS_PER_SECOND, WorkBudget
 from moorage.framework.cycle import Cycle
 from moorage.framework.diagnosis import Diagnosis
 from moorage.framework.handle import Handle
 from moorage.framework.plugin import give_handle
-from moorage.framework.verdicts import SKIP, unresolvable
+from moorage.framework.verdicts import SKIP, PluginError, unresolvable
+from moorage.plugins.dynamic_resources.claim_columns import BROKEN, TIMED_OUT
 from moorage.plugins.dynamic_resources.plugin import DynamicResources
 from moorage.testing import Cluster, PodBuilder, node, pod
 
@@ -582,3 +586,81 @@ def test_devices_are_free_again_when_the_last_pod_of_the_group_gives_them_back()
 
     assert filtered(plugin, made.cycle(using("d")))[0] == ""
     assert first.state[SHARED_IN_GROUP] == set()
+
+
+DEAR = "lists.range(100).all(x, lists.range(100).all(y, x + y >= 0))"
+"""It costs some 90,000 units."""
+TIMED_OUT_PROBLEM = "node {}: timed out trying to allocate devices"
+
+
+def dear_cluster(nodes: int) -> tuple[Cluster, DynamicResources]:
+    names = [f"n{number}" for number in range(nodes)]
+    made = Cluster(*(node(name) for name in names))
+    made.add(decode_as(GPU_CLASS, DeviceClass))
+    for name in names:
+        made.add(offered(name, "old"))
+    chosen = [{"cel": {"expression": DEAR}}]
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {**exactly, "selectors": chosen}}]}}
+    metadata = {"name": "c", "namespace": "default", "uid": "uid-c"}
+    made.add(decode_as({"metadata": metadata, "spec": spec}, ResourceClaim))
+    return made, rule(made)
+
+
+def codes(plugin: DynamicResources, cycle: Cycle, units: float) -> list[int]:
+    """What an attempt with so much of a budget says of each node."""
+    cycle.budget = WorkBudget(units / UNITS_PER_SECOND)
+    assert plugin.pre_filter(cycle, cycle.pod) is None
+    nodes = Nodes.all(cycle.table)
+    out = np.zeros(nodes.count, dtype=np.int32)
+    plugin.filter_all(cycle, cycle.pod, nodes, out)
+    return [int(code) for code in out]
+
+
+def test_nodes_for_which_no_budget_is_left_are_searched_by_the_next_attempts() -> None:
+    made, plugin = dear_cluster(6)
+    attempts = [codes(plugin, made.cycle(using("c")), 250_000) for _ in range(4)]
+
+    assert [each.count(TIMED_OUT) for each in attempts] == [4, 2, 0, 0]
+    assert {code for each in attempts for code in each} == {0, TIMED_OUT}
+
+
+def test_a_node_that_takes_all_of_the_budget_comes_after_the_others() -> None:
+    made, plugin = dear_cluster(2)
+
+    first = codes(plugin, made.cycle(using("c")), 50_000)
+    second = codes(plugin, made.cycle(using("c")), 100_000)
+
+    assert first == [TIMED_OUT, TIMED_OUT]
+    assert second == [TIMED_OUT, 0]
+
+
+def test_an_attempt_that_finds_no_node_for_want_of_a_budget_fails_as_by_a_time_out() -> None:
+    made, plugin = dear_cluster(3)
+    cycle = made.cycle(using("c"))
+
+    assert codes(plugin, cycle, 50_000) == [TIMED_OUT] * 3
+    with pytest.raises(PluginError, match=TIMED_OUT_PROBLEM.format("n0")):
+        plugin.rejection(cycle, cycle.pod, TIMED_OUT)
+
+
+def test_the_filter_timeout_is_part_of_the_budget_and_counts_selectors() -> None:
+    made, _ = dear_cluster(1)
+    plugin = DynamicResources(filter_timeout="10ms")
+    give_handle(plugin, Handle("DynamicResources", made.cache, lambda: 1_000_000.0, {}))
+    cycle = made.cycle(using("c"))
+
+    assert codes(plugin, cycle, 5_000_000) == [BROKEN]
+    with pytest.raises(PluginError, match=TIMED_OUT_PROBLEM.format("n0")):
+        plugin.rejection(cycle, cycle.pod, BROKEN)
+
+
+def test_a_pod_is_placed_among_the_nodes_that_were_searched() -> None:
+    made, _ = dear_cluster(4)
+    cycle = made.cycle(using("c"))
+    cycle.budget = WorkBudget(100_000 / UNITS_PER_SECOND)
+
+    decided = attempt.run(made.profile, cycle)
+
+    assert isinstance(decided, Decision)
+    assert decided.node == "n0"

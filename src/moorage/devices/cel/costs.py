@@ -77,7 +77,7 @@ def _comparison(args: list[Any]) -> int:
         return 1
     cost = _traversal(min(_size(args[0]), _size(args[1])))
     if all(isinstance(arg, list | dict | Optional) for arg in args):
-        return max(cost, _weight(args[0]))
+        return max(cost, _weight(args[0]) - 1 - _size(args[0]))  # what is within its elements
     return cost
 
 
@@ -168,14 +168,6 @@ def _replace(args: list[Any]) -> int:
     return max(cost, _traversal(text.count(old) * len(new)))
 
 
-def _split(args: list[Any]) -> int:
-    cost = _traversal(2 * _size(args[0]))
-    text, separator = args[:2]
-    if not (isinstance(text, str) and isinstance(separator, str)):
-        return cost
-    return max(cost, text.count(separator))
-
-
 def _join(args: list[Any]) -> int:
     texts = args[0] if isinstance(args[0], list) else []
     joints = len(texts) * _size(args[1]) if len(args) > 1 else 0
@@ -231,9 +223,11 @@ _COSTS: Final[dict[str, Callable[[list[Any]], int]]] = {
     "distinct": _distinct,
     **dict.fromkeys(("sets.contains", "sets.intersects"), _set),
     "sets.equivalent": lambda args: _set(args, times=2),
-    **dict.fromkeys(("optional.unwrap", "unwrapOpt", "cel.@mapInsert"), lambda args: _size(args[0])),
+    **dict.fromkeys(
+        ("optional.unwrap", "unwrapOpt", "cel.@mapInsert"), lambda args: _size(args[0])
+    ),
     "replace": _replace,
-    "split": _split,
+    "split": lambda args: _traversal(2 * _size(args[0])),
     "join": _join,
     "format": _format,
 }

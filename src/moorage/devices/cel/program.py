@@ -41,8 +41,8 @@ TYPE_NAMES: Final = frozenset(
 class Frame:
     """The variables of one run, and what it has cost so far.
 
-    The cost is what cel-go would count, and is limited. The budget pays for it, and for each turn
-    of a loop as many units as the loop's body has nodes: most of them cost nothing in cel-go.
+    The cost is what cel-go would count, and is limited. The budget pays for it, or for the nodes of
+    the loops' bodies where they are more: some cost nothing in cel-go, but take time.
     """
 
     __slots__ = ("_budget", "_next", "_paid", "_turned", "cost", "variables")
@@ -62,12 +62,12 @@ class Frame:
     def turn(self, nodes: int) -> None:
         """One more turn of a loop, whose body has so many nodes."""
         self._turned += nodes
-        if self.cost + self._turned >= self._next:
+        if self.cost >= self._next or self._turned >= self._next:
             self.pay()
 
     def pay(self) -> None:
         """Pay for what was done since the last time."""
-        done = self.cost + self._turned
+        done = max(self.cost, self._turned)
         unpaid, self._paid, self._next = done - self._paid, done, done + PAY_EVERY
         self._budget.spend(unpaid)
 
@@ -153,18 +153,18 @@ def _call(node: Call) -> Step:
     special = _SPECIAL.get(node.function)
     if special is not None:
         return special(*(_step(arg) for arg in node.args))
-    if node.function in _GROWING and isinstance(node.args[0], Ident):
-        if node.args[0].name.startswith(_MACRO):
+    match node:
+        case Call(function="_+_" | "cel.@mapInsert", args=(Ident(name=name), *_)) if name[0] == "@":
             return _GROWING[node.function](*(_step(arg) for arg in node.args))
     function = operators.OPERATORS.get(node.function) or FUNCTIONS.get(node.function)
     if function is None:
         raise CompileError(f"compilation failed: {node.function}() is not supported in selectors")
     args = tuple(_step(arg) for arg in node.args)
-    name = node.function
+    called = node.function
 
     def call(frame: Frame) -> Any:
         given = [arg(frame) for arg in args]
-        cost = call_cost(name, given)
+        cost = call_cost(called, given)
         frame.spend(cost)
         if cost > PAY_EVERY:
             frame.pay()
@@ -174,7 +174,7 @@ def _call(node: Call) -> Step:
 
 
 def _append(accumulator: Step, added: Step) -> Step:
-    """`@result + [x]` of a macro: its list is nobody else's, so it grows in place."""
+    """`@result + [x]`: only macros can name it, so its list is nobody else's and grows in place."""
 
     def append(frame: Frame) -> Any:
         grown = accumulator(frame)
@@ -201,8 +201,6 @@ def _insert(accumulator: Step, *entry: Step) -> Step:
     return insert
 
 
-_MACRO: Final = "@"
-"""What the names of variables begin with that macros make and no expression can name."""
 _GROWING: Final[dict[str, Callable[..., Step]]] = {"_+_": _append, "cel.@mapInsert": _insert}
 
 
