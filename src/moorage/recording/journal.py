@@ -76,7 +76,9 @@ class Journal:
         return self._writer.written
 
     def write(self, entry: Entry) -> None:
-        """Hand over an entry; a snapshot begins another file."""
+        """Hand over an entry; a snapshot begins another file. Ignored once recording has ended."""
+        if self.trouble:
+            return
         if type(entry) is Snapshot:
             self._waiting.extend((NEW_FILE, encode(entry)))  # both at once: the thread may look
         else:
@@ -99,12 +101,12 @@ class Journal:
         self._try(self._writer.close)
 
     def _try(self, step: Callable[[], None]) -> None:
-        """Call `step`; after the first error, all waiting entries are dropped."""
+        """Call `step`; after the first error, whatever it is, all waiting entries are dropped."""
         try:
             step()
-        except OSError as error:
+        except Exception as error:
             if not self.trouble:
-                self._give_up(error.strerror or str(error))
+                self._give_up(_reason(error))
         if self.trouble:
             self._waiting.clear()
 
@@ -150,6 +152,12 @@ class Journal:
     def _give_up(self, why: str) -> None:
         self.trouble = ENDED.format(folder=self._writer.folder, why=why)
         self._failed(self.trouble)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
 
 
 def as_frame(entries: Sequence[bytes]) -> bytes:

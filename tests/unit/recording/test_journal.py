@@ -1,5 +1,6 @@
 """What is told is written as it was then, takes little room, and is read by later Moorages."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import pytest
 from moorage.api.cluster_objects import ConfigMap, Namespace
 from moorage.api.meta import ObjectMeta
 from moorage.bench import workload_kinds
-from moorage.recording.entries import Noted, ObjectPut, PodPut
+from moorage.recording.entries import Began, Noted, ObjectPut, PodPut, Snapshot
 from moorage.recording.journal import Journal
 from moorage.recording.recorder import Recorder
+from moorage.recording.retention import Retention
 from moorage.recording.segments import Recording, SegmentWriter, segments_in
 from tests.unit.recording.mixed_cluster import record
 
@@ -72,3 +74,45 @@ def test_nothing_waits_for_a_disk_that_has_failed(tmp_path: Path) -> None:
     assert made.waiting == 0
     (why,) = heard
     assert "No space left on device" in why
+
+
+class Broken(SegmentWriter):
+    """A writer with a fault of its own."""
+
+    def write(self, content: bytes) -> None:
+        raise KeyError("where")
+
+
+def broken(folder: Path, heard: list[str]) -> Journal:
+    return Journal(Broken(folder), heard.append, frame_bytes=1)
+
+
+def after_a_rollback(folder: Path, heard: list[str]) -> Journal:
+    """Where a newer Moorage has recorded, what is too much cannot be judged by this one."""
+    folder.mkdir()
+    for number in (1, 2):
+        (folder / f"segment-{number:06}.moorage").write_bytes(b"moorage recording 99\n" + bytes(64))
+    return Journal(SegmentWriter(folder), heard.append, kept=Retention(size=10))
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        pytest.param(broken, "KeyError: 'where'", id="a fault of ours"),
+        pytest.param(after_a_rollback, "format 99 is newer", id="a rollback"),
+    ],
+)
+def test_whatever_ends_a_recording_is_told_and_nothing_waits_for_it(
+    tmp_path: Path, made: Callable[[Path, list[str]], Journal], why: str
+) -> None:
+    heard: list[str] = []
+    journal = made(tmp_path / "made", heard)
+    journal.write(Snapshot((Began(1.0),)))
+    assert journal.waiting
+    journal.close()
+
+    (told,) = heard
+    assert why in told
+    assert "recording has ended, and scheduling goes on" in told
+    journal.write(Began(2.0))
+    assert journal.waiting == 0
