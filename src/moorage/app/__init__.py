@@ -18,6 +18,7 @@
     leadership        a replica's time as leader
     log_control       the `logging` settings: log, traces and latency conditions
     network_readers   the reader for each source
+    output_files      files that a command makes: whole, private, through nobody's link
     plugin_construction  plugins constructed from their arguments
     plugin_files      `--plugin file.py` and `--plugin module:Class`
     policy_features   tells policies of their pods' outcomes, hints at nodes to add

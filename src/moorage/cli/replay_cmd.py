@@ -1,6 +1,5 @@
 """`moorage replay`: a recording played back, decision by decision."""
 
-import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +9,7 @@ import click
 import msgspec
 import yaml
 
+from moorage.app.output_files import write_private
 from moorage.cli.command_exit import FAILED
 from moorage.cli.common import PLUGIN, PORT, exit_on_bad_input, warn
 from moorage.cli.replay_text import print_attempt, print_played
@@ -128,7 +128,7 @@ def replay_command(
         if until:
             stop = player.play_until(until)
             if snapshot:
-                write_private(snapshot, yaml_of(manifests_at(stop.replay)))
+                _keep(snapshot, yaml_of(manifests_at(stop.replay)))
             if stop.entry is not None:
                 player.replay.apply(stop.entry)
         played = player.played() if until else player.play()
@@ -164,6 +164,13 @@ def _compare(
         sys.exit(FAILED)
 
 
+def _keep(file: str, content: bytes) -> None:
+    try:
+        write_private(file, content)
+    except OSError as error:
+        raise InputError([f"--snapshot {file}: {(error.strerror or str(error)).lower()}"]) from None
+
+
 def yaml_of(manifests: Iterable[Manifest]) -> bytes:
     """Manifests as the documents of one YAML file."""
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -171,13 +178,3 @@ def yaml_of(manifests: Iterable[Manifest]) -> bytes:
         yaml.dump(each.raw, Dumper=dumper, sort_keys=False, explicit_start=True).encode()
         for each in manifests
     )
-
-
-def write_private(file: str, content: bytes) -> None:
-    """Write a file that only its owner may read."""
-    try:
-        made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(made, "wb") as target:
-            target.write(content)
-    except OSError as error:
-        raise InputError([f"--snapshot {file}: {(error.strerror or str(error)).lower()}"]) from None

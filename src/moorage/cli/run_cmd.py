@@ -4,7 +4,6 @@ import asyncio
 import logging
 import sys
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +14,7 @@ from moorage.app.config_sources import ConfigSources
 from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.inputs import RunOptions
 from moorage.app.log_control import LogControl
+from moorage.app.output_files import write_private
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import callers_for
 from moorage.cli.common import exit_on_bad_input
@@ -114,7 +114,7 @@ def _load_and_run(options: RunOptions, log: Logs) -> int:
 
 def _write_config(file: str, text: str) -> None:
     try:
-        Path(file).write_text(text)
+        write_private(file, text.encode())
     except OSError as error:
         said = (error.strerror or str(error)).lower()
         raise InputError([f"--write-config-to {file}: {said}"]) from None

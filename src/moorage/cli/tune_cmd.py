@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from moorage import __version__
+from moorage.app.output_files import write_private
 from moorage.cli import comparison_output
 from moorage.cli.command_exit import FAILED, INTERRUPTED
 from moorage.cli.common import PLUGIN, TABLE_OR_JSON, exit_on_bad_input
@@ -101,7 +102,7 @@ def tune_command(
         tuner = tuning.Tuner(played, base, searched, wanted, executor)
         found = tuner.run(listed, trials, _tell, __version__)
     if write:
-        Path(write).write_bytes(found.candidate.text)
+        write_private(write, found.candidate.text)
     if report:
         write_report(found.held_out, played.question, [base, found.candidate], report)
     _show(found, output, write)

@@ -74,8 +74,8 @@ class Journal:
 
 
 def _private(path: Path) -> int:
-    """Open a file for appending; a new one is readable by its owner alone."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    """Open a file for appending, but no link; a new one is readable by its owner alone."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
 
 
 def read_journal(path: Path, tallies: Mapping[str, Tally], unseen: Unseen, now: float) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from moorage.app.output_files import write_private
 from moorage.config.field_errors import InputError
 from moorage.kpi.summary import flat
 from moorage.simulate.comparison import Comparison
@@ -34,9 +35,7 @@ def write_results(found: Comparison, path: str) -> None:
         content = _parquet(found, path)
     else:
         content = csv_text(found).encode()
-    partial = file.with_name(f".{file.name}.part")
-    partial.write_bytes(content)
-    partial.replace(file)
+    write_private(file, content)
 
 
 def rows(found: Comparison) -> tuple[list[str], list[dict[str, str | float]]]:

@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from moorage.app.output_files import write_private
 from moorage.config.field_errors import InputError
 from moorage.simulate.candidate import Candidate
 from moorage.simulate.comparison import Comparison, Difference
@@ -75,10 +76,7 @@ def write_report(found: Comparison, context: ReportContext, path: str) -> None:
 
 def write_page(text: str, path: str) -> None:
     """Write a page atomically: readers never see a part of it."""
-    file = Path(path)
-    partial = file.with_name(f".{file.name}.part")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(file)
+    write_private(path, text.encode())
 
 
 def page(found: Comparison, context: ReportContext) -> str:
