@@ -216,10 +216,8 @@ def test_a_pod_may_use_the_older_label(groups: ControlPlane) -> None:
 
 
 def lasting(name: str, seconds: str, cpu: str = "1") -> Raw:
-    """A pod that says how long it will run."""
-    made = pod(name, cpu=cpu)
-    made["metadata"]["annotations"] = {"moorage.io/duration-seconds": seconds}
-    return made
+    """A pod that Kubernetes ends after so many seconds."""
+    return pod(name, cpu=cpu, activeDeadlineSeconds=int(seconds))
 
 
 def test_small_pods_pass_a_group_that_waits_until_it_is_kept_room(groups: ControlPlane) -> None:

@@ -111,6 +111,7 @@ class PodSpec(ApiStruct):
     scheduling_group: PodSchedulingGroup | None = None
     termination_grace_period_seconds: int | None = None
     os: PodOS | None = None
+    active_deadline_seconds: int | None = None
 
 
 class PodCondition(ApiStruct):

@@ -1,7 +1,8 @@
 """Room that is held for a group: on which nodes, how much, and when the group may start.
 
-1. A pod without a group yields to every group of the same or a higher priority, unless it declares
-   that it will have ended before the group can start.
+1. A pod without a group yields to every group of the same or a higher priority, unless it will
+   have ended before the group can start. Only what Kubernetes enforces says so: a pod's
+   `activeDeadlineSeconds`, which nobody may raise. Promises of its author would pass any hold.
 2. Of two groups the one of lower rank yields. Rank is by priority, then by time of arrival. It is a
    total order, so groups never wait for each other in a circle.
 """
@@ -17,8 +18,8 @@ from moorage.api.pod import Pod
 from moorage.cache.table import NodeTable
 from moorage.gang.group import Group
 
-DURATION: Final = "moorage.io/duration-seconds"
-"""The annotation with which a pod says how long it will run, at most."""
+_GRACE_SECONDS: Final = 30
+"""How long a pod may take to end, unless it says so."""
 
 Amounts = NDArray[np.int64]
 Requests = Mapping[int, int]
@@ -114,12 +115,11 @@ def rank(group: Group) -> Rank:
 
 
 def duration(pod: Pod) -> float | None:
-    """The seconds that the pod declares it will run; None if it declares none, or no number."""
-    try:
-        seconds = float(pod.annotations[DURATION])
-    except (KeyError, ValueError):
+    """The seconds after which Kubernetes will have ended the pod; None if it may run for ever."""
+    deadline, grace = pod.spec.active_deadline_seconds, pod.spec.termination_grace_period_seconds
+    if deadline is None:
         return None
-    return seconds if 0 <= seconds < math.inf else None
+    return deadline + (_GRACE_SECONDS if grace is None else grace)
 
 
 def _yields(pod: Pod, own: Group | None, hold: Hold, now: float) -> bool:

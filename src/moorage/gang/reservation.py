@@ -124,7 +124,7 @@ class Reservations:
 
 
 def _end(info: PodInfo, now: float) -> float:
-    """When a pod will have ended, as it declares; infinite if it declares nothing."""
+    """When a pod will have ended; infinite if it has no deadline."""
     if info.pod.is_terminating:
         return now
     seconds = holds.duration(info.pod)

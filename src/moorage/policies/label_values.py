@@ -85,12 +85,6 @@ def parse_number(text: str | None) -> float:
     return value if math.isfinite(value) else UNKNOWN
 
 
-def pod_or_namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
-    """The pod's own value of a label, or else that of its namespace."""
-    own = pod.labels.get(key)
-    return namespace_label(cycle, pod, key) if own is None else own
-
-
 def namespace_label(cycle: Cycle, pod: Pod, key: str) -> str | None:
     """The value of a label of the pod's namespace."""
     found = cycle.get(Namespace, pod.namespace)

@@ -40,7 +40,7 @@ class TenantsByNode:
         self.sole: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._counts: dict[int, Counter[int]] = {}
         self._of_pod: dict[str, int] = {}
-        """The owner of each counted pod, by uid; its labels may have changed when it leaves."""
+        """The owner of each counted pod, by uid; another may own its namespace when it leaves."""
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> NDArray[np.int32]:
@@ -95,12 +95,13 @@ class Tenant(NamedTuple):
 class TenantIsolation(Filter, Score, frozen=True):
     """A node labelled `tenant` takes the pods of that tenant only.
 
-    A pod's tenant is the value of its label `tenantLabel`, or else of its namespace's; other pods
-    belong to nobody. A node labelled `tenantTierLabel` takes the pods of tenants of that tier or a
-    higher one. A tenant's tier is in `tenantTiers`, or else in the same label of the pod or its
-    namespace. `tierOrder` lists tiers from the best. With `exclusive`, no node runs pods of two
-    tenants. Scores: the tenant's own nodes 100, nodes of its tier 75, nodes of nobody 50, or 60 if
-    `exclusive` reserves them for the tenant while its pods run there, nodes of a lower tier 25.
+    A pod's tenant is the value of its namespace's label `tenantLabel`; other pods belong to nobody.
+    Labels of pods do not count: their authors choose them. A node labelled `tenantTierLabel` takes
+    the pods of tenants of that tier or a higher one. A tenant's tier is in `tenantTiers`, or else
+    in the same label of the namespace. `tierOrder` lists tiers from the best. With `exclusive`, no
+    node runs pods of two tenants. Scores: the tenant's own nodes 100, nodes of its tier 75, nodes
+    of nobody 50, or 60 if `exclusive` reserves them for the tenant while its pods run there, nodes
+    of a lower tier 25.
     """
 
     tenant_label: str = "tenant"
@@ -127,8 +128,8 @@ class TenantIsolation(Filter, Score, frozen=True):
 
     def tenant(self, cycle: Cycle, pod: Pod) -> Tenant:
         """The tenant of a pod."""
-        name = label_values.pod_or_namespace_label(cycle, pod, self.tenant_label) or ""
-        said = label_values.pod_or_namespace_label(cycle, pod, self.tenant_tier_label) or ""
+        name = label_values.namespace_label(cycle, pod, self.tenant_label) or ""
+        said = label_values.namespace_label(cycle, pod, self.tenant_tier_label) or ""
         return Tenant(name, self._rank(self.tenant_tiers.get(name, said)))
 
     def filter_all(self, cycle: Cycle, pod: Pod, nodes: Nodes, out: NDArray[np.int32]) -> None:
@@ -158,9 +159,8 @@ class TenantIsolation(Filter, Score, frozen=True):
 
     def events(self) -> tuple[EventHint, ...]:
         node = ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_LABEL)
-        pod = ClusterEvent(Resource.TARGET_POD, Action.UPDATE_POD_LABEL)
-        return EventHint(node), EventHint(gone), EventHint(pod), label_values.NAMESPACE_LABELLED
+        gone = ClusterEvent(Resource.ASSIGNED_POD, Action.DELETE)
+        return EventHint(node), EventHint(gone), label_values.NAMESPACE_LABELLED
 
     def _rank(self, tier: str) -> int:
         return self.tier_order.index(tier) if tier in self.tier_order else len(self.tier_order)
@@ -189,7 +189,7 @@ class TenantIsolation(Filter, Score, frozen=True):
 
             def owner(pod: Pod) -> str:
                 named = cache.objects.get(Namespace, pod.namespace)
-                return pod.labels.get(key) or (named.labels.get(key, "") if named else "")
+                return named.labels.get(key, "") if named else ""
 
             known = cycle.shared["TenantIsolation"] = (version, TenantsByNode(owner))
         return known[1]

@@ -12,13 +12,15 @@ pods come and go on nodes, the queue is sorted again every few seconds (`resort_
 """
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from functools import cached_property
 from typing import Annotated, ClassVar
 
 import msgspec
 
+from moorage.api.cluster_objects import Namespace
 from moorage.api.pod import Pod
-from moorage.cache.table import NodeTable
+from moorage.cache.cache import Cache
 from moorage.framework.points import QueueSort
 from moorage.framework.queued_pod import QueuedPod
 from moorage.tenancy.usage import Amounts, TenantUsage
@@ -28,8 +30,9 @@ Key = tuple[int, float, float]
 
 
 class FairShare(QueueSort, frozen=True):
-    """`weights` are by tenant, 1 by default. A tenant is a namespace or, with `tenantLabel`, the
-    value of that label of the pod."""
+    """`weights` are by tenant, 1 by default. A tenant is a namespace or, with `tenantLabel`, all
+    namespaces with one value of that label. Labels of pods do not count: their authors choose them.
+    """
 
     resort_seconds: ClassVar[float] = 5.0
 
@@ -39,10 +42,11 @@ class FairShare(QueueSort, frozen=True):
     @cached_property
     def line(self) -> "Line":
         """What each tenant uses, and its pods ahead in the queue."""
-        return Line(self.handle.cache.table, TenantUsage(self.tenant_of))
+        return Line(self.handle.cache, self.tenant_of)
 
     def tenant_of(self, pod: Pod) -> str:
-        return pod.labels.get(self.tenant_label) or pod.namespace
+        found = self.handle.cache.objects.get(Namespace, pod.namespace)
+        return (found.labels.get(self.tenant_label) if found else "") or pod.namespace
 
     def sort_key(self, queued: QueuedPod) -> Key:
         tenant = self.tenant_of(queued.info.pod)
@@ -56,9 +60,11 @@ class FairShare(QueueSort, frozen=True):
 class Line:
     """What each tenant uses, and what its pods ahead in the queue request."""
 
-    def __init__(self, table: NodeTable, usage: TenantUsage) -> None:
-        self._table = table
-        self._usage = usage
+    def __init__(self, cache: Cache, tenant_of: Callable[[Pod], str]) -> None:
+        self._cache = cache
+        self._tenant_of = tenant_of
+        self._usage = TenantUsage(tenant_of)
+        self._namespaces = cache.objects.version(Namespace)
         self._ahead: dict[str, OrderedDict[str, QueuedPod]] = {}
         self._asked: dict[str, Amounts] = {}
 
@@ -66,6 +72,9 @@ class Line:
         """Start again: every pod is about to enter again, in the order of the queue."""
         self._ahead.clear()
         self._asked.clear()
+        namespaces = self._cache.objects.version(Namespace)
+        if namespaces != self._namespaces:  # one may belong to another tenant now
+            self._usage, self._namespaces = TenantUsage(self._tenant_of), namespaces
 
     def enter(self, tenant: str, queued: QueuedPod) -> float:
         """Put a pod at the end of its tenant's line; returns the tenant's share without it."""
@@ -85,8 +94,9 @@ class Line:
             asked.subtract(dict(known.info.requests))
 
     def _share(self, tenant: str, asked: Amounts) -> float:
-        self._usage.catch_up(self._table)
-        used, offered = self._usage.of(tenant), self._table.allocatable.sum(axis=1)
+        table = self._cache.table
+        self._usage.catch_up(table)
+        used, offered = self._usage.of(tenant), table.allocatable.sum(axis=1)
         return max(
             (
                 (used[index] + asked[index]) / total

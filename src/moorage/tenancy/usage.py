@@ -25,7 +25,7 @@ class TenantUsage:
         self._counted: Counter[str] = Counter()
         """The number of pods by tenant; a tenant without pods is dropped."""
         self._of_pod: dict[str, str] = {}
-        """The tenant of each counted pod, by uid; its labels may have changed when it leaves."""
+        """The tenant of each counted pod, by uid; another may own its namespace when it leaves."""
         self._pods: Follower[PodChange] = Follower()
 
     def catch_up(self, table: NodeTable) -> None:

@@ -8,7 +8,6 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.points import Bind
 from moorage.gang import holds
 from moorage.gang.feature import Gangs
-from moorage.gang.holds import DURATION
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
 from moorage.watch.api_resources import NODES, PODS
@@ -21,7 +20,14 @@ LONG = 301.0
 def filler(name: str, on: str, cpu: str = "1", seconds: float | None = None) -> PodBuilder:
     made = pod(name).requesting(cpu=cpu).on(on)
     made.raw["status"]["startTime"] = "1970-01-01T00:16:40Z"
-    return made if seconds is None else made.annotated({DURATION: str(seconds)})
+    return made if seconds is None else limited(made, seconds)
+
+
+def limited(made: PodBuilder, seconds: float, grace: int = 0) -> PodBuilder:
+    """The pod, which Kubernetes ends after so many seconds."""
+    made.raw["spec"]["activeDeadlineSeconds"] = int(seconds)
+    made.raw["spec"]["terminationGracePeriodSeconds"] = grace
+    return made
 
 
 def test_a_stream_of_small_pods_does_not_starve_a_group() -> None:
@@ -102,19 +108,24 @@ def test_a_room_is_kept_where_the_group_will_have_it_first() -> None:
     [
         pytest.param(pod("late").requesting(cpu="1"), False, id="a pod of the same priority"),
         pytest.param(
-            pod("late").requesting(cpu="1").annotated({DURATION: "600"}),
+            limited(pod("late").requesting(cpu="1"), 600),
             True,
             id="a pod that will have ended by then",
         ),
         pytest.param(
-            pod("late").requesting(cpu="1").annotated({DURATION: "6000"}),
+            limited(pod("late").requesting(cpu="1"), 6000),
             False,
             id="a pod that will not have ended by then",
         ),
         pytest.param(
-            pod("late").requesting(cpu="1").annotated({DURATION: "soon"}),
+            limited(pod("late").requesting(cpu="1"), 600, grace=86_400),
             False,
-            id="a pod that does not say when in seconds",
+            id="a pod that may take a day to end",
+        ),
+        pytest.param(
+            pod("late").requesting(cpu="1").annotated({"moorage.io/duration-seconds": "1"}),
+            False,
+            id="a pod that promises to end",
         ),
         pytest.param(
             pod("late").requesting(cpu="1").prioritised(1), True, id="a pod of higher priority"

@@ -18,14 +18,17 @@ from tests.unit.policies.asking import faults, refusals, scores, world
 
 
 def of(tenant: str, name: str = "p") -> PodBuilder:
-    return pod(name).labelled(tenant=tenant)
+    """A pod of a tenant's namespace."""
+    return pod(name, tenant)
 
 
 def namespace(name: str, **labels: str) -> Namespace:
     return decode_as({"metadata": {"name": name, "labels": labels}}, Namespace)
 
 
+SPACES = tuple(namespace(name, tenant=name) for name in ("acme", "globex", "hooli"))
 NODES = (
+    *SPACES,
     node("acme").labelled(tenant="acme"),
     node("gold").labelled({"tenant-tier": "gold"}),
     node("silver").labelled({"tenant-tier": "silver"}),
@@ -72,16 +75,27 @@ def test_tenants_and_tiers(
     assert scores(cluster, asking) == scored
 
 
-def test_a_pod_is_its_namespaces_tenants_unless_it_says_otherwise() -> None:
+def test_a_pod_is_its_namespaces_tenants_whatever_it_says() -> None:
     labels = {"tenant": "acme", "tenant-tier": "gold"}
     cluster = world(TenantIsolation(), *NODES, namespace("default", **labels))
-
     assert refusals(cluster, pod("p")) == {}
-    assert refusals(cluster, of("hooli")) == {"acme": ANOTHER_TENANT}
+
+    foreign = {"acme": ANOTHER_TENANT, "gold": HIGHER_TIER, "silver": HIGHER_TIER}
+    assert refusals(cluster, of("hooli")) == foreign
+    assert refusals(cluster, of("hooli").labelled(labels)) == foreign
+    assert refusals(cluster, pod("p").labelled(tenant="hooli")) == {}
+
+
+def test_a_pod_cannot_free_a_node_of_its_tenant_for_another() -> None:
+    placed = (node("a"), of("acme", "x").labelled(tenant="globex").on("a"), *SPACES)
+    cluster = world(TenantIsolation(exclusive=True), *placed)
+
+    assert refusals(cluster, of("globex")) == {"a": SHARED}
+    assert refusals(cluster, of("acme")) == {}
 
 
 def test_tenants_may_share_a_node_unless_told_otherwise() -> None:
-    placed = (node("a"), of("acme", "x").on("a"))
+    placed = (*SPACES, node("a"), of("acme", "x").on("a"))
 
     assert refusals(world(TenantIsolation(), *placed), of("globex")) == {}
     assert refusals(world(TenantIsolation(exclusive=True), *placed), of("globex")) == {"a": SHARED}
@@ -90,6 +104,7 @@ def test_tenants_may_share_a_node_unless_told_otherwise() -> None:
 def test_with_exclusive_nodes_no_two_tenants_meet() -> None:
     cluster = world(
         TenantIsolation(exclusive=True),
+        *SPACES,
         node("a"),
         node("b"),
         node("c"),
@@ -106,7 +121,8 @@ def test_with_exclusive_nodes_no_two_tenants_meet() -> None:
 
 
 def test_a_tenant_comes_back_to_the_node_it_has_for_itself() -> None:
-    placed = (node("a"), node("b"), node("c"), of("acme", "x").on("a"), of("globex", "y").on("b"))
+    tenants = (of("acme", "x").on("a"), of("globex", "y").on("b"))
+    placed = (*SPACES, node("a"), node("b"), node("c"), *tenants)
 
     exclusive = world(TenantIsolation(exclusive=True), *placed)
     assert scores(exclusive, of("acme")) == {"a": 60, "b": 50, "c": 50}
@@ -114,10 +130,10 @@ def test_a_tenant_comes_back_to_the_node_it_has_for_itself() -> None:
 
 
 def test_a_node_that_a_tenant_has_left_is_free_again() -> None:
-    cluster = world(TenantIsolation(exclusive=True), node("a"), of("acme", "x").on("a"))
+    cluster = world(TenantIsolation(exclusive=True), *SPACES, node("a"), of("acme", "x").on("a"))
     assert refusals(cluster, of("globex")) == {"a": SHARED}
 
-    cluster.cache.remove_pod("default/x")
+    cluster.cache.remove_pod("acme/x")
 
     assert refusals(cluster, of("globex")) == {}
     cluster.add(of("globex", "y").on("a"))
@@ -127,9 +143,9 @@ def test_a_node_that_a_tenant_has_left_is_free_again() -> None:
 def test_a_pod_of_another_tenant_can_be_preempted_for_room() -> None:
     """The rule looks at the table as a trial has it."""
     plugin = TenantIsolation(exclusive=True)
-    cluster = world(plugin, node("a"), of("acme", "x").on("a"))
+    cluster = world(plugin, *SPACES, node("a"), of("acme", "x").on("a"))
     cycle = cluster.cycle(of("globex"))
-    victim = cluster.cache.pod("default/x")
+    victim = cluster.cache.pod("acme/x")
     assert victim is not None
 
     with cycle.trial():
@@ -147,6 +163,7 @@ def _codes(plugin: TenantIsolation, cycle: Cycle) -> list[int]:
 def test_a_namespace_that_changes_hands_takes_its_pods_along() -> None:
     cluster = world(
         TenantIsolation(exclusive=True),
+        *SPACES,
         node("a"),
         namespace("default", tenant="acme"),
         pod("x").on("a"),
@@ -160,7 +177,7 @@ def test_a_namespace_that_changes_hands_takes_its_pods_along() -> None:
 
 def test_many_tenants_end_up_on_nodes_of_their_own() -> None:
     nodes = [node(f"n{i}") for i in range(3)]
-    cluster = Cluster(*nodes, plugins=[TenantIsolation(exclusive=True)])
+    cluster = Cluster(*SPACES, *nodes, plugins=[TenantIsolation(exclusive=True)])
 
     placed: dict[str, set[str | None]] = {}
     for i in range(12):

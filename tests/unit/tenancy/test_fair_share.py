@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from moorage.api.cluster_objects import Namespace
+from moorage.api.decode import decode_as
 from moorage.cache.cache import Cache
 from moorage.framework.plugin import give_handles
 from moorage.framework.queued_pod import QueuedPod, State
@@ -89,15 +91,42 @@ def test_priority_comes_before_fairness() -> None:
     assert queue.order(*pods_of("blue", 1), vip)[0] == "vip"
 
 
-def test_a_label_may_name_the_tenant() -> None:
-    queue = Queue(tenant_label="team")
-    teams = [
-        pod(f"{team}-{i}").labelled(team=team).requesting(cpu="1")
-        for team in ("red", "blue")
-        for i in range(2)
-    ]
+def namespace(name: str, **labels: str) -> Namespace:
+    return decode_as({"metadata": {"name": name, "labels": labels}}, Namespace)
 
-    assert queue.order(*teams) == ["red-0", "blue-0", "red-1", "blue-1"]
+
+def test_a_label_of_namespaces_may_name_the_tenant() -> None:
+    queue = Queue(tenant_label="team")
+    for name, team in (("a", "red"), ("b", "red"), ("c", "blue")):
+        queue.cache.objects.put(namespace(name, team=team))
+    asked = [pod(f"{name}-{i}", name).requesting(cpu="1") for i in range(2) for name in "abc"]
+
+    assert queue.order(*asked) == ["a-0", "c-0", "b-0", "c-1", "a-1", "b-1"]
+
+
+def test_a_pod_does_not_choose_its_tenant() -> None:
+    """A new name for each pod would put them all in front."""
+    queue = Queue(tenant_label="team")
+    greedy = [pod(f"red-{i}", "red").labelled(team=f"t{i}").requesting(cpu="1") for i in range(3)]
+
+    assert queue.order(*greedy, *pods_of("blue", 1)) == ["red-0", "blue-0", "red-1", "red-2"]
+
+
+def test_a_namespace_that_changes_hands_takes_what_it_uses_along() -> None:
+    queue = Queue(tenant_label="team")
+    queue.cache.objects.put(namespace("red", team="one"))
+    queue.cache.objects.put(namespace("blue", team="two"))
+    queue.run(*pods_of("red", 4))
+    later = [pod("r", "red").requesting(cpu="1"), pod("b", "blue").requesting(cpu="1")]
+    assert queue.order(*later) == ["b", "r"]
+
+    queue.cache.objects.put(namespace("red", team="two"))
+    queue.cache.objects.put(namespace("blue", team="one"))
+    queue.cache.objects.put(namespace("green", team="two"))
+    queue.sort.begin_sort()
+
+    green = pod("g", "green").requesting(cpu="1")
+    assert queue.order(green, later[1]) == ["b", "g"]
 
 
 def test_a_pod_asked_about_twice_counts_once() -> None:
