@@ -47,6 +47,7 @@ class Group:
         "objects",
         "placed",
         "refused_by",
+        "room_helps",
         "started",
         "state",
         "timed_out",
@@ -67,6 +68,8 @@ class Group:
         self.failures = 0
         self.refused_by: frozenset[str] = frozenset()
         """The plugins that refused the pod that blocked the last attempt."""
+        self.room_helps = True
+        """False once it was refused by these plugins although all of its room was there."""
         self.leaving: set[str] = set()
         """Uids of pods that are evicted to make room for this group."""
         self.timed_out = False
@@ -313,7 +316,9 @@ class Group:
 
     def refuse(self, plugins: Iterable[str]) -> None:
         """Note which plugins refused the pod that blocked the group."""
-        self.refused_by = frozenset(plugins)
+        refused_by = frozenset(plugins)
+        self.room_helps = self.room_helps or refused_by != self.refused_by
+        self.refused_by = refused_by
 
     def fail(self, *, retry: bool = False) -> None:
         """Back off. Afterwards pods that an event has woken go on; with `retry`, all of them."""

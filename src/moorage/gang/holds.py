@@ -34,14 +34,25 @@ class Room(NamedTuple):
 
 
 class Hold:
-    """The room held on each node for one group; `start` is when the group may start, if known."""
+    """The room held on each node for one group; `start` is when the group may start, if known.
 
-    __slots__ = ("_columns", "_version", "group", "rooms", "start")
+    `tries` is how many attempts at the group had failed when the room was there first; None if
+    pods have yet to leave.
+    """
 
-    def __init__(self, group: Group, rooms: Mapping[str, Room], start: float = -math.inf) -> None:
+    __slots__ = ("_columns", "_version", "group", "rooms", "start", "tries")
+
+    def __init__(
+        self,
+        group: Group,
+        rooms: Mapping[str, Room],
+        start: float = -math.inf,
+        tries: int | None = None,
+    ) -> None:
         self.group = group
         self.rooms = dict(rooms)
         self.start = start
+        self.tries = tries
         self._version = -1
         self._columns: tuple[Amounts, Amounts] | None = None
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import TypeVar
 
 from moorage.api import podgroup
+from moorage.api.node import Node
 from moorage.cache.cache import Cache
 from moorage.cache.table import NodeTable
 from moorage.clock import Clock
@@ -12,6 +13,7 @@ from moorage.cycle.attempt import Unschedulable
 from moorage.cycle.profile import Profile
 from moorage.cycle.scoring import IN_ORDER
 from moorage.devices.claim_tracker import SHARED_IN_GROUP
+from moorage.framework.cycle import Cycle
 from moorage.framework.queued_pod import QueuedPod
 from moorage.gang import shortage, topology, transaction
 from moorage.gang.foresight import Need, eligible
@@ -79,16 +81,16 @@ class GangPlacer:
     def imagine(
         self, group: Group, members: list[QueuedPod], by_quota: bool, at_least: int = 0
     ) -> Trial | None:
-        """Try the same on the present table without reserving anything.
+        """Try the same on the present table; nothing stays reserved.
 
         None if the group, or fewer than `at_least` of its pods, would fit. The caller must run it
         in a trial, which undoes the placements.
         """
-        trial = Trial(self._cycles, self._profiles, by_quota)
+        trial = Trial(self._cycles, self._profiles, self._unreserve, by_quota)
         outcome = self._place(group, members, trial, at_least)
         if isinstance(outcome, Misfit):
             return None
-        trial.placed = outcome.placed
+        trial.keep(outcome.placed)
         return trial
 
     def missing(self, group: Group) -> list[QueuedPod]:
@@ -133,8 +135,13 @@ class GangPlacer:
 
     def undo(self, placed: Placement) -> None:
         """Undo `attempt_one`."""
-        cycle = placed.cycle
-        for error in unplace(placed.profile, cycle, placed.node):
+        self._unplace(placed.profile, placed.cycle, placed.node)
+
+    def _unreserve(self, profile: Profile, cycle: Cycle, row: int) -> None:
+        self._unplace(profile, cycle, cycle.table.node(row))
+
+    def _unplace(self, profile: Profile, cycle: Cycle, node: Node) -> None:
+        for error in unplace(profile, cycle, node):
             self._observers.failed(cycle.pod.key, cycle.attempt, error)
 
     def _place(

@@ -3,6 +3,8 @@
 1. Of the groups that have waited long, the one of the first rank gets room held: the room that it
    will have first. Only one group at a time does.
 2. A group that was bound in part gets the room of the rest held, independently of that.
+3. A group that does not start although all of its room is there and held lacks something else. Its
+   hold ends, or it would keep others off for good, and it gets none until it is refused otherwise.
 """
 
 import math
@@ -94,15 +96,37 @@ class Reservations:
         if first is not None and first is not group:
             self.release(first)
         foreseen = self._foresee(group) if self._room_helps(group) else None
+        tries = None if foreseen is None else self._tries(group, foreseen)
+        if tries is not None and self._is_in_vain(group, tries):
+            group.room_helps, foreseen = False, None
         if foreseen is None:
             self.release(group)
         else:
             self._starving = group.key
-            self._rooms.put(Hold(group, foreseen.rooms, foreseen.start))
+            self._rooms.put(Hold(group, foreseen.rooms, foreseen.start, tries))
         return True
+
+    def _tries(self, group: Group, foreseen: foresight.Foresight) -> int | None:
+        """How many attempts had failed when all the room was there; None if it is not."""
+        if foreseen.start != self._clock.now():
+            return None
+        known = self._rooms.get(group.key)
+        return group.failures if known is None or known.tries is None else known.tries
+
+    def _is_in_vain(self, group: Group, tries: int) -> bool:
+        """Whether the group could be tried since its room was there, and does not start.
+
+        Whoever backs off is tried afterwards; whoever does not was woken when the room came.
+        """
+        known = self._rooms.get(group.key)
+        if known is None or known.tries is None:
+            return False
+        return group.failures > tries or not group.backs_off
 
     def _room_helps(self, group: Group) -> bool:
         """Whether more room may help, for all plugins that refused the group."""
+        if not group.room_helps:
+            return False
         names = {pod.spec.scheduler_name for pod in group.waiting.values()}
         profiles = [self._profiles.by_name[name] for name in names if name in self._profiles]
         plugins = (p.plugins.get(name) for p in profiles for name in group.refused_by)

@@ -9,7 +9,8 @@ from moorage.devices.work_budget import ATTEMPT_SECONDS, WorkBudget
 from moorage.observe.records import Result
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_resources import RESOURCES
-from tests.unit.gang.gang_world import GangWorld, Raw, group, members
+from tests.unit.gang.gang_world import GangWorld, Raw, group, members, settle, vips
+from tests.unit.preemption.preemption_world import low
 
 DRIVER = "gpu.example.com"
 DEVICE_API = "resource.k8s.io/v1"
@@ -142,3 +143,83 @@ def test_the_pods_of_a_group_share_the_budget_of_one_attempt(
     assert set(world.bound()) == {"other", *(f"web-{number}" for number in range(4))}
     first = next(each.pod for each in world.attempts if each.result is Result.SCHEDULED)
     assert first == "default/other"
+
+
+def claim(name: str) -> Raw:
+    made = allocated(name, "")
+    del made["status"]
+    return made
+
+
+def two_for(*claims: str) -> list[PodBuilder]:
+    return [with_claim(made, name) for made, name in zip(vips(2), claims, strict=True)]
+
+
+def test_nobody_is_evicted_for_a_group_whose_claims_want_the_same_device() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="4"),
+        offered("a"),
+        GPU_CLASS,
+        claim("c1"),
+        claim("c2"),
+        low("low", "a", cpu="4"),
+        group("vip", 2),
+        *two_for("c1", "c2"),
+    )
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 400)
+        assert world.bound() == {"low": "a"}
+        assert world.evictions == []
+        second = offered("a")
+        second["spec"]["devices"].append({"name": "gpu-1"})
+        world.apply(second)
+        await settle(world, 400)
+
+    world.run(story)
+
+    assert world.bound() == {"vip-0": "a", "vip-1": "a"}
+
+
+def test_room_is_made_for_a_group_whose_pods_share_a_claim() -> None:
+    world = GangWorld(
+        node("a").offering(cpu="4"),
+        offered("a"),
+        GPU_CLASS,
+        claim("c"),
+        low("low", "a", cpu="4"),
+        group("vip", 2),
+        *two_for("c", "c"),
+    )
+
+    world.run()
+
+    assert world.bound() == {"vip-0": "a", "vip-1": "a"}
+
+
+def test_room_is_not_held_for_good_for_a_group_that_lacks_something_else() -> None:
+    """All the room that it needs is there and held, and still it does not start."""
+    world = GangWorld(
+        node("a").offering(cpu="2"),
+        offered("a"),
+        GPU_CLASS,
+        claim("c1"),
+        claim("c2"),
+        low("first", "a", cpu="2"),
+        group("vip", 2),
+        *two_for("c1", "c2"),
+    )
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 400)
+        await world.finish("first")
+        world.apply(pod("next").requesting(cpu="2"))
+        await settle(world, 10)
+        assert (
+            "room that is held for PodGroup(s) [default/vip]" in world.condition("next")["message"]
+        )
+        await settle(world, 180)
+
+    world.run(story)
+
+    assert world.bound() == {"next": "a"}
