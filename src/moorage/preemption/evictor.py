@@ -5,7 +5,8 @@
 2. All but one are evicted at once, then the last: once it is gone or going, so are all others.
 3. If one cannot be evicted, the last is spared: the preemptor must choose again.
 4. A victim that waits at Permit, or is in PreBind, is not deleted but sent back to the queue,
-   unless it is bound by then. A victim that is gone already counts as evicted, and gets no event.
+   unless it is bound by then. A victim that is gone already counts as evicted, and gets no event;
+   so does one whose name another pod has by now, as with a StatefulSet.
 """
 
 import asyncio
@@ -21,7 +22,7 @@ from moorage.bind.permits import PodsInPreBind, WaitingPods
 from moorage.clock import Clock
 from moorage.observe.observers import Observers
 from moorage.observe.records import Evicted
-from moorage.watch.api_errors import ApiError, NotFound
+from moorage.watch.api_errors import ApiError, Conflict, Invalid, NotFound
 from moorage.watch.api_resources import PODS
 from moorage.watch.api_server import ApiServer
 
@@ -100,9 +101,9 @@ class Evictor:
         patch = status_patches.disruption_target_patch(victim, order.scheduler, now, order.what)
         try:
             await self._server.patch_pod_status(victim.namespace, victim.name, patch, victim.uid)
-        except NotFound:
-            return True
         except ApiError as error:
+            if _is_gone(error):
+                return True
             self._observers.failed(victim.key, "", error)
             return False
         return True
@@ -143,12 +144,20 @@ class Evictor:
                 await server.evict(victim.namespace, victim.name, uid=victim.uid)
             else:
                 await server.delete(PODS, victim.namespace, victim.name, uid=victim.uid)
-        except NotFound:
-            return "gone"
         except ApiError as error:
+            if _is_gone(error):
+                return "gone"
             self._observers.failed(victim.key, "", error)
             return "failed"
         return "evicted"
+
+
+def _is_gone(error: ApiError) -> bool:
+    """Whether there is no pod of that name and uid: a call that names another uid is in conflict,
+    and a patch that does would change what cannot be changed."""
+    if isinstance(error, Invalid):
+        return "metadata.uid" in error.message
+    return isinstance(error, NotFound | Conflict)
 
 
 def _evicted(order: Order, victim: Pod, way: Way, now: float) -> Evicted:

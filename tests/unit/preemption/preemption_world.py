@@ -62,6 +62,38 @@ class Fleeting(MemoryCluster):
         await super().patch_pod_status(namespace, name, patch, uid)
 
 
+class Replacing(MemoryCluster):
+    """A cluster where pods named `fleeting` are replaced as those of a StatefulSet: the name stays.
+
+    `before` says when: before the first call of that name.
+    """
+
+    before = "delete"
+
+    async def patch_pod_status(self, namespace: str, name: str, patch: Raw, uid: str = "") -> None:
+        await self._replace(name, "patch")
+        await super().patch_pod_status(namespace, name, patch, uid)
+
+    async def delete(self, resource: Resource, namespace: str, name: str, **options: Any) -> None:
+        if resource is PODS:
+            await self._replace(name, "delete")
+        await super().delete(resource, namespace, name, **options)
+
+    async def _replace(self, name: str, call: str) -> None:
+        if name == "fleeting" and call == self.before:
+            self.before = ""
+            await super().delete(PODS, "default", name, grace_period_seconds=0)
+            raw = pod(name).gated("later").raw
+            raw["metadata"]["uid"] = "another"
+            self.apply({"apiVersion": "v1", "kind": "Pod", **raw})
+
+
+class ReplacingEarly(Replacing):
+    """The same, before the victim is marked."""
+
+    before = "patch"
+
+
 class Forbidding(MemoryCluster):
     """An API server that lets nobody delete pods named `kept`."""
 

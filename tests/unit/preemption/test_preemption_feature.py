@@ -3,10 +3,13 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from moorage.api.pod import Pod
 from moorage.framework.cycle import Cycle
 from moorage.framework.points import Permit, PreBind
 from moorage.framework.verdicts import Wait
+from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Result
 from moorage.preemption.feature import Preemption
 from moorage.testing import node, pod
@@ -15,6 +18,8 @@ from tests.unit.gang.gang_world import GangWorld, settle
 from tests.unit.preemption.preemption_world import (
     Fleeting,
     Forbidding,
+    Replacing,
+    ReplacingEarly,
     Slow,
     SlowToMark,
     high,
@@ -153,18 +158,22 @@ def test_a_victim_that_cannot_be_evicted_spares_the_last_and_the_preemptor_tries
     assert room.leaving == 0
 
 
-def test_a_victim_that_is_gone_by_then_is_no_failure_and_nothing_is_said_of_it() -> None:
+@pytest.mark.parametrize("cluster", [Fleeting, Replacing, ReplacingEarly])
+def test_a_victim_that_is_gone_by_then_is_no_failure_and_nothing_is_said_of_it(
+    cluster: type[MemoryCluster],
+) -> None:
     world = GangWorld(
         node("a").offering(cpu="2"),
         low("fleeting", "a"),
         low("other", "a"),
         high("vip", cpu="2"),
-        cluster=Fleeting,
+        cluster=cluster,
     )
 
     world.run()
 
     assert world.bound() == {"vip": "a"}
+    assert world.failures == []
     assert world.events("fleeting", "Preempted") == []
     assert len(world.events("other", "Preempted")) == 1
     room = world.scheduler.feature(Preemption).counts()
