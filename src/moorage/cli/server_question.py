@@ -12,6 +12,7 @@ import msgspec
 from moorage.app import input_files
 from moorage.cli.common import F, given_options, is_url, with_options
 from moorage.config.field_errors import InputError
+from moorage.kube.tls import CA_BUT_INSECURE
 from moorage.tls_trust import trusting
 
 T = TypeVar("T")
@@ -43,6 +44,7 @@ _NOT_ANSWERED: Final = (
     "{0}: a running Moorage does not answer this: `moorage {1} --context CONTEXT` reads the "
     "cluster with your own rights"
 )
+_IN_CLEAR_TEXT: Final = "--server http:// would be sent the token in clear text: write https://"
 _ITS_OWN: Final = "--server asks about a cluster and a configuration of its own: leave out one"
 
 
@@ -130,6 +132,10 @@ def asked_server(
     else:
         given = given_options(_OF_A_CLUSTER).values()
         problems = [f"{each}: {_ITS_OWN}" for each in (*paths, *given)]
+        if authority and insecure:
+            problems.append(f"--certificate-authority: {CA_BUT_INSECURE}")
+        if token_file and url.lower().startswith("http:"):
+            problems.append(f"--token-file: {_IN_CLEAR_TEXT}")
         if not is_url(url):
             problems.append(f"--server {url}: not a URL: write https://HOST:PORT")
     if problems:

@@ -68,10 +68,15 @@ class Access:
         try:
             credential = await self._credentials.current()
             if not self.secure:
-                return credential, None
+                return self._in_clear_text(credential), None
             return credential, self._tls.context(self._now(), credential.certificate)
         except KubeconfigError as error:
             raise Unreachable(str(error)) from None
+
+    def _in_clear_text(self, credential: Credential) -> Credential:
+        """What is shown to a server without TLS: nothing that leaves this machine, as kubectl."""
+        stays_here = is_loopback(self.host) and self.proxy is None
+        return credential if stays_here else Credential()
 
     def refused(self) -> None:
         """Get new credentials next time: the server refused these."""

@@ -11,12 +11,13 @@ from typing import Final, Protocol, cast
 
 import httptools
 
-from moorage.kube.http1 import RETRY_AFTER, HttpError, Target, connect
+from moorage.kube.http1 import MOST_ANSWER, RETRY_AFTER, HttpError, Target, connect
 from moorage.kube.http_pool import HttpPool
 from moorage.kube.sockets import Sockets
 from moorage.kube.status_errors import error_from_response
 
 HIGH_WATER: Final = 1 << 20
+MOST_REFUSAL: Final = 1 << 20
 _KEEPALIVE: Final = (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3))
 
 
@@ -58,7 +59,8 @@ class StreamOpener:
             async with asyncio.timeout(self._seconds):
                 status = await stream.ask(request)
                 if status >= 300:
-                    raise error_from_response(status, await stream.read_all(), stream.retry_after)
+                    refusal = await stream.read_all(MOST_REFUSAL)
+                    raise error_from_response(status, refusal, stream.retry_after)
         except BaseException:
             stream.close()
             raise
@@ -110,12 +112,14 @@ class HttpStream(asyncio.Protocol):
             self._transport.resume_reading()
         return found
 
-    async def read_all(self) -> bytes:
-        """The answer to its end."""
-        found = [chunk := await self.readany()]
-        while chunk:
-            found.append(chunk := await self.readany())
-        return b"".join(found)
+    async def read_all(self, most: int = MOST_ANSWER) -> bytes:
+        """The answer to its end; HttpError if it has more bytes than `most`."""
+        found = bytearray()
+        while chunk := await self.readany():
+            found += chunk
+            if len(found) > most:
+                raise HttpError(f"the answer has more than {most:,} bytes")
+        return bytes(found)
 
     def close(self) -> None:
         """End the connection, now."""

@@ -35,6 +35,10 @@ _PATCHES: Final[dict[PatchType, str]] = {
 }
 
 
+MOST_EVENT: Final = 64 << 20
+"""The most bytes of one event of a watch; etcd stores objects of 1.5 MiB."""
+
+
 class KubeApiServer:
     """An API server over HTTP.
 
@@ -129,6 +133,9 @@ class KubeApiServer:
                     return
                 lines = (rest + chunk).split(b"\n")
                 rest = lines.pop()
+                if len(rest) > MOST_EVENT:
+                    said = f"an event of more than {MOST_EVENT:,} bytes"
+                    raise ServerError(f"a watch of {resource.plural} sends {said}")
                 for line in lines:
                     event = response_decoder.decode_watch_event(
                         resource, decode, line, self._unreadable

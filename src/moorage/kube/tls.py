@@ -10,6 +10,7 @@ import msgspec
 from moorage.kube.kubeconfig import KubeconfigError, SelectedContext
 from moorage.tls_trust import trusting
 
+CA_BUT_INSECURE: Final = "specifying a root certificates file with the insecure flag is not allowed"
 CHECK_SECONDS: Final = 60.0
 """How often certificate files are checked for changes."""
 
@@ -72,6 +73,8 @@ class Tls:
         ca = cluster.certificate_authority_data
         if not ca and cluster.certificate_authority:
             ca = _read(cluster.certificate_authority, file, place)
+        if ca and cluster.insecure_skip_tls_verify:
+            raise KubeconfigError(file, place, CA_BUT_INSECURE)
         try:
             context = trusting(cadata=ca.decode() if ca else None)
         except (ssl.SSLError, UnicodeDecodeError, ValueError):

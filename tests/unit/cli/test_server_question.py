@@ -64,6 +64,21 @@ def refusal(folder: Path, *words: str) -> str:
             "error: --config: --server asks",
             id="a configuration",
         ),
+        pytest.param(
+            ("--server", "http://127.0.0.1:1", "--token-file", "FILE"),
+            "--token-file: --server http:// would be sent the token in clear text: write https://",
+            id="a token in clear text",
+        ),
+        pytest.param(
+            ("--server", "HTTP://127.0.0.1:1", "--token-file", "FILE"),
+            "would be sent the token in clear text",
+            id="in clear text, in capitals",
+        ),
+        pytest.param(
+            ("--server", URL, "--certificate-authority", "FILE", "--insecure-skip-tls-verify"),
+            "--certificate-authority: specifying a root certificates file with the insecure flag",
+            id="an authority that is not asked",
+        ),
         pytest.param(("--token-file", "NONE"), "--token-file: it goes with --server", id="alone"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from moorage.kube.access import Access
 from moorage.kube.credentials import Credential, Credentials, credentials_of
 from moorage.kube.kubeconfig import (
     Cluster,
@@ -356,3 +357,28 @@ def is_gone(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
     except FileNotFoundError:
         return True
+
+
+@pytest.mark.parametrize(
+    ("cluster", "want"),
+    [
+        pytest.param(Cluster("https://api.example"), "Bearer t", id="over TLS it is shown"),
+        pytest.param(Cluster("http://127.0.0.1:1"), "Bearer t", id="and on this machine"),
+        pytest.param(Cluster("http://api.example"), "", id="never in clear text to another"),
+        pytest.param(
+            Cluster("http://127.0.0.1:1", proxy_url="http://other.example:3128"),
+            "",
+            id="nor to a proxy",
+        ),
+    ],
+)
+def test_a_token_leaves_this_machine_over_tls_only(
+    cluster: Cluster, want: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    access = Access(SelectedContext("x", "one", "a", cluster, User(token="t"), "f"))
+
+    credential, _ = asyncio.run(access.proof())
+
+    assert credential.authorization == want

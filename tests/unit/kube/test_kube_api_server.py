@@ -248,6 +248,32 @@ class TestLists:
 
 class TestWatches:
     @both_ways
+    def test_an_event_without_end_is_given_up(
+        self, through_proxy: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("moorage.kube.kube_api_server.MOST_EVENT", 10_000)
+        whole = line("ADDED", pod("a", 6))
+
+        async def scenario(server: KubeApiServer) -> None:
+            with pytest.raises(ServerError, match="an event of more than 10,000 bytes"):
+                await watched(server)
+
+        endless = streams(whole, *[b"x" * 1_000] * 20)
+        World(endless).play(scenario, through_proxy=through_proxy)
+
+    def test_a_refusal_without_end_is_given_up(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("moorage.kube.http_stream.MOST_REFUSAL", 10_000)
+
+        async def endless(request: web.Request) -> web.Response:
+            return web.Response(status=500, body=b"x" * 100_000)
+
+        async def scenario(server: KubeApiServer) -> None:
+            with pytest.raises(Unreachable, match="more than 10,000 bytes"):
+                await watched(server)
+
+        World(endless).play(scenario)
+
+    @both_ways
     def test_events_are_read_wherever_chunks_are_cut(self, through_proxy: bool) -> None:
         whole = (
             line("ADDED", pod("a", 6))

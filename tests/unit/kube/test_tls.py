@@ -59,6 +59,19 @@ def test_checks_can_be_left_out() -> None:
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
 
 
+@pytest.mark.parametrize("given", ["certificate_authority", "certificate_authority_data"])
+def test_an_authority_that_would_not_be_asked_is_refused_as_client_go_does(
+    made: Path, given: str
+) -> None:
+    file = made / "a.crt"
+    ca: object = str(file) if given == "certificate_authority" else file.read_bytes()
+    cluster = {"insecure_skip_tls_verify": True, given: ca}
+    said = "specifying a root certificates file with the insecure flag is not allowed"
+
+    with pytest.raises(KubeconfigError, match=said):
+        Tls(selected(None, **cluster)).context(0)
+
+
 def test_a_renewed_file_is_read_once_a_minute(made: Path, tmp_path: Path) -> None:
     ca = tmp_path / "ca.crt"
     renew(ca, made / "a.crt", 1)
