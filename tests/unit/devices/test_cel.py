@@ -191,12 +191,13 @@ def test_a_call_that_costs_too_much_is_not_begun(
         return real(*args)
 
     monkeypatch.setitem(table, function, counted)
-    frame = Frame(DEVICE)
+    budget = WorkBudget()
 
     with pytest.raises(CostLimitError, match="operation cancelled: actual cost limit exceeded"):
-        Program(expression)._run(frame)
+        Program(expression).matches(DEVICE, budget)
 
     assert begun < 25
+    assert not budget.is_spent
 
 
 @pytest.mark.parametrize(

@@ -55,9 +55,9 @@ class Frame:
         self._next = PAY_EVERY
 
     def spend(self, cost: int) -> None:
+        if self.cost + cost > COST_LIMIT:
+            raise CostLimitError  # what is not done is not paid for
         self.cost += cost
-        if self.cost > COST_LIMIT:
-            raise CostLimitError
 
     def turn(self, nodes: int) -> None:
         """One more turn of a loop, whose body has so many nodes."""
