@@ -37,6 +37,7 @@ FULL_PASS_SHARE: Final = 4
 
 NOT_HERE: Final = -1
 """The total of a node that does not take the pod."""
+_MOST_TOTAL: Final = np.iinfo(np.int32).max
 _HALF: Final = MAX_SCORE // 2
 
 Spec = tuple[Any, ...]
@@ -188,7 +189,9 @@ def _sits_out(cycle: Cycle, name: str) -> bool:
 
 
 def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
-    """How nodes are scored; None if other plugins than the two score nodes differently."""
+    """How nodes are scored; None if other plugins than the two score nodes differently, or totals
+    are beyond their column, where kube-scheduler has an int64 and so has a full attempt.
+    """
     fit: Spec | None = NO_FIT
     balance: Spec | None = NO_BALANCE
     for entry in scoring.active(profile, cycle, Nodes.all(cycle.table)):
@@ -198,7 +201,11 @@ def _scores(profile: Profile, cycle: Cycle, open_: Mask) -> Spec | None:
             balance = _balance_score(cycle, entry.plugin, entry.weight)
         elif not (_sits_out(cycle, entry.name) or _prefers_none(profile, cycle, entry, open_)):
             return None
-    return None if fit is None or balance is None else (*fit, *balance)
+    if fit is None or balance is None:
+        return None
+    weights = fit[-1], balance[-1]
+    fits = min(weights) >= 0 and MAX_SCORE * sum(weights) <= _MOST_TOTAL
+    return (*fit, *balance) if fits else None
 
 
 def _prefers_none(profile: Profile, cycle: Cycle, entry: ScoreEntry, open_: Mask) -> bool:

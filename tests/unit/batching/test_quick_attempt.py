@@ -156,6 +156,34 @@ def test_what_it_does_not_know_is_attempted_in_full() -> None:
         assert (totals is not None) == is_known
 
 
+@pytest.mark.parametrize(
+    ("weight", "is_known"),
+    [
+        pytest.param(21_474_835, True, id="the largest whose totals fit"),
+        pytest.param(21_474_836, False, id="one more"),
+        pytest.param(40_000_000, False, id="totals that would wrap to less than nothing"),
+        pytest.param(2**31 - 1, False, id="the largest that there is"),
+        pytest.param(-1, False, id="totals below zero"),
+    ],
+)
+def test_totals_beyond_their_column_are_attempted_in_full(weight: int, is_known: bool) -> None:
+    """There sums are int64, as in kube-scheduler."""
+    text = WEIGHED.text.replace(b"weight: 5}", b"weight: %d}" % weight)
+    profile, cache = profile_of(Candidate("w", "w.yaml", text)), Cache()
+    for name, cores in (("small", "2"), ("large", "64"), ("middle", "8")):
+        cache.put_node(make_node(name, {"cpu": cores, "memory": "64Gi", "pods": "9"}, {}))
+    asked = Templates(shares_gpus=False).of(Asked(cpu="1", scheduler=profile.scheduler_name))
+    wanted = cache.info(Pod(spec=asked.spec))
+    quick = QuickAttempts(profile, cache, partial(cycle_of, profile, cache))
+
+    totals = quick.totals(wanted)
+
+    assert (totals is not None) == is_known
+    assert in_full(profile, cache, wanted) == ("large" if weight > 0 else "small")
+    if totals is not None:
+        assert quick.choose(totals, partial(tie_key, SEED, "u", 1)) == "large"
+
+
 def test_nodes_that_some_plugin_prefers_are_attempted_in_full() -> None:
     """A taint that is better avoided makes nodes differ by more than what is free."""
     profile, cache = profile_of(KUBE), cluster(random.Random(1), 12)
