@@ -25,7 +25,7 @@ from moorage.scheduler.scheduler import Scheduler
 from moorage.watch.api_errors import ApiError
 from moorage.watch.api_resources import RESOURCES
 from tests.fuzz.byte_server import ByteServer
-from tests.fuzz.findings import Findings
+from tests.fuzz.findings import Findings, first
 from tests.fuzz.objects import Input, ObjectStream
 from tests.fuzz.time_limit import Hang, restart, time_limit
 
@@ -129,16 +129,11 @@ def run(seed: int, batch: int, count: int) -> Findings:
     except Hang as hang:
         findings.add("hang", hang, batch)
     except BaseException as error:
-        findings.add("loop ended", _first(error), batch)
+        findings.add("loop ended", first(error), batch)
     finally:
         LEFT_OUT.removeHandler(watcher)
     return findings
 
-
-def _first(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _play(

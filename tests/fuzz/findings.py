@@ -57,3 +57,10 @@ def place_of(error: BaseException) -> str:
         cause = cause.__cause__
     frames = [f for f in traceback.extract_tb(cause.__traceback__) if "/moorage/" in f.filename]
     return " < ".join(f"{f.filename.rpartition('/moorage/')[2]}:{f.lineno}" for f in frames[:-4:-1])
+
+
+def first(error: BaseException) -> BaseException:
+    """The first error of a group of errors, of groups of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

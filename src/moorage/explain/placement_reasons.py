@@ -77,7 +77,7 @@ def _deciding_scores(scored: Scoring, own: int | None) -> list[str]:
 
 def _deciding_filters(question: Question, feasible: NDArray[np.bool_], node: str) -> list[str]:
     """Filter plugins that are the only one to refuse a node that would have been better."""
-    refusing = {entry.name: question.refusing(entry) for entry in question.found.active}
+    refusing = {entry.name: question.refusing(entry) for entry in question.asked}
     refusing = {name: rows for name, rows in refusing.items() if rows.any()}
     if not refusing:
         return []

@@ -144,7 +144,7 @@ class Refusals:
             return
         narrowing = sorted(question.found.narrowing_plugins)
         left_out = alive & ~question.searched
-        asked = [(entry.name, question.refusing(entry)) for entry in question.found.active]
+        asked = [(entry.name, question.refusing(entry)) for entry in question.asked]
         asked += [(name, left_out) for name in narrowing]
         refusing = [(name, rows) for name, rows in asked if rows.any()]
         self.plugins = [name for name, _ in refusing]

@@ -37,7 +37,7 @@ def _sentences(question: Question) -> Iterator[str]:
         yield "there are no nodes"
         return
     usable = alive & question.searched
-    for entry in question.found.active:
+    for entry in question.asked:
         if entry.name != "NodeResourcesFit":
             usable &= ~question.refusing(entry)
     where = (

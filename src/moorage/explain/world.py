@@ -1,6 +1,6 @@
 """The cluster that questions are about: a cache, profiles, and attempts that change nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +93,12 @@ class Question(NamedTuple):
     def searched(self) -> NDArray[np.bool_]:
         """bool (row): the nodes that PreFilter plugins have left to search."""
         return filtering.searched_rows(self.cycle, self.found)
+
+    @property
+    def asked(self) -> Sequence[FilterEntry]:
+        """The plugins that can be asked about nodes: none where one refused before Filter, since
+        neither it nor those after it are prepared to be asked."""
+        return self.found.active if self.refused_outright is None else ()
 
     def refusing(self, entry: FilterEntry) -> NDArray[np.bool_]:
         """bool (row): the nodes that one plugin refuses, whatever other plugins say."""

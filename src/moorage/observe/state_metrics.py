@@ -128,7 +128,8 @@ def utilisation_families(cache: Cache) -> Iterator[Family]:
     table = cache.table
     rows = table.alive[: table.rows]
     allocatable, requested, ratios = [], [], []
-    for index, name in enumerate(table.resources.values):
+    # Names that only pods request have no column yet.
+    for index, name in enumerate(table.resources.values[: len(table.allocatable)]):
         offered = table.allocatable[index, : table.rows][rows]
         asked = table.requested[index, : table.rows][rows]
         unit = _MILLI.get(name, 1.0)

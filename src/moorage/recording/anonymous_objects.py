@@ -110,7 +110,7 @@ def _walk(value: Any, field: str, names: Pseudonyms) -> Any:
 
 
 def _map(value: dict[str, Any], field: str, names: Pseudonyms) -> Any:
-    if field in LABELS or (field == "selector" and _is_plain(value)):
+    if (field in LABELS or field == "selector") and _is_plain(value):
         return {names.label(k): names.zones(v) for k, v in value.items()}
     if field == "annotations":
         return {k: _owned(v, names) for k, v in value.items() if _decides(k)}
@@ -122,7 +122,7 @@ def _map(value: dict[str, Any], field: str, names: Pseudonyms) -> Any:
 
 
 def _is_plain(selector: dict[str, Any]) -> bool:
-    """Whether a selector is that of a Service: labels, and nothing else."""
+    """Whether a selector is labels alone, as a Service's is, and not terms, as a volume's is."""
     return all(isinstance(each, str) for each in selector.values())
 
 
