@@ -114,7 +114,7 @@ INPUTS ?= 10000
 .PHONY: fuzz malformed
 
 fuzz: $(READY)
-	@$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
+	@$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED) $(if $(ONLY),--only $(ONLY))
 
 malformed: $(READY)
 	MALFORMED_INPUTS=$(INPUTS) MALFORMED_SEED=$(SEED) $(BIN)/pytest -q -o timeout=0 tests/unit/cli/test_malformed_input.py

@@ -8,25 +8,34 @@ import sys
 import time
 from typing import Final
 
-from tests.fuzz import cluster_batch, config_batch
+from tests.fuzz import cluster_batch, config_batch, hostile_batch
 from tests.fuzz.findings import Findings
 
 BATCH: Final = 200
 REPORT_SECONDS: Final = 10.0
 
 
-def play(job: tuple[int, int, int]) -> Findings:
-    """One batch; every fifth is of configurations."""
-    seed, batch, count = job
+RUNS: Final = {
+    "objects": cluster_batch.run,
+    "hostile": hostile_batch.run,
+    "configurations": config_batch.run,
+}
+TURNS: Final = ("objects", "hostile", "objects", "hostile", "configurations")
+"""What batches are of, one after the other, unless one of them is chosen."""
+
+
+def play(job: tuple[str, int, int, int]) -> Findings:
+    """One batch."""
+    only, seed, batch, count = job
     logging.getLogger("moorage").propagate = False
-    run = config_batch.run if batch % 5 == 4 else cluster_batch.run
-    return run(seed, batch, count)
+    return RUNS[only or TURNS[batch % len(TURNS)]](seed, batch, count)
 
 
 def main() -> int:
     options = _options()
     batches = range(options.first, options.first + -(-options.inputs // BATCH))
-    jobs = [(options.seed, batch, min(BATCH, options.inputs)) for batch in batches]
+    count = min(BATCH, options.inputs)
+    jobs = [(options.only, options.seed, batch, count) for batch in batches]
     total, began = Findings(), time.monotonic()
     said = began
     with multiprocessing.Pool(options.workers, maxtasksperchild=200) as pool:
@@ -61,6 +70,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--inputs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="number of the first batch")
+    parser.add_argument("--only", choices=RUNS, default="", help="no other inputs than these")
     parser.add_argument("--seconds", type=float, default=0.0, help="stop after so long")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     return parser.parse_args()

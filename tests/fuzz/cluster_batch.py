@@ -135,7 +135,6 @@ def run(seed: int, batch: int, count: int) -> Findings:
     return findings
 
 
-
 def _play(
     seed: int, batch: int, count: int, findings: Findings, watcher: Watcher, fed: list[Input]
 ) -> None:

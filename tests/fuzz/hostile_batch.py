@@ -7,11 +7,10 @@ every view, and takes all away. Where something is found, each object of the ste
 import asyncio
 import contextlib
 import functools
-import logging
 import random
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Final
 from unittest import mock
@@ -29,20 +28,16 @@ from moorage.app.profile_builder import build_profiles
 from moorage.cache.consistency import validate_cache
 from moorage.cli import snapshot_cmd
 from moorage.clock import VirtualClock, run_virtual
-from moorage.config.field_errors import InputError
 from moorage.config.loader import load
 from moorage.config.types import SchedulerConfiguration
 from moorage.dashboard.dashboard import API, Dashboard
-from moorage.explain.live_answers import LiveAnswers
-from moorage.explain.process_answers import ProcessAnswers
+from moorage.explain.live_answers import WHOLE_CLUSTER, LiveAnswers
 from moorage.memory.patches import json_merge_patch
 from moorage.observe.decision_records import DecisionRecords
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.recording.manifests import anonymous_manifests
 from moorage.scheduler.attempt import Attempts, Cycles
 from moorage.scheduler.scheduler import Scheduler
-from moorage.simulate.manifest_files import Manifest
-from moorage.simulate.simulation import simulate
 from moorage.watch.api_errors import NotFound
 from moorage.watch.api_resources import PODS, RESOURCES, Resource
 from moorage.watch.api_server import PatchType
@@ -59,7 +54,7 @@ TOGETHER: Final = 8
 """How many hostile objects a step has."""
 SETTLE_SECONDS: Final = 0.05
 STEP_SECONDS: Final = 0.5
-VICTIMS_CALLS: Final = 10_000
+VICTIMS_CALLS: Final = 20_000
 """The calls that an attempt at a victim may take; without hostile objects some take 4,500."""
 CALLS: Final = 2_000_000
 """The calls that an attempt at a hostile pod may take."""
@@ -69,9 +64,7 @@ BY_KIND: Final = {resource.kind: resource for resource in RESOURCES.values()}
 @functools.cache
 def configuration() -> SchedulerConfiguration:
     known = built_in_plugins.built_in()
-    return load(
-        victims.CONFIG, known=built_in_plugins.describe_plugins(known)
-    ).configuration
+    return load(victims.CONFIG, known=built_in_plugins.describe_plugins(known)).configuration
 
 
 class ObjectServer(ByteServer):
@@ -136,9 +129,18 @@ class ObjectServer(ByteServer):
         self.put(json_merge_patch(await self.get(resource, namespace, name), patch))
         return await self.get(resource, namespace, name)
 
-    async def bind(self, namespace: str, name: str, uid: str, node: str, *more: Any) -> None:
+    async def bind(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        node: str,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
         raw = await self.get(PODS, namespace, name)
-        self.put({**raw, "spec": {**raw["spec"], "nodeName": node}})
+        told = {**(raw["metadata"].get("annotations") or {}), **(annotations or {})}
+        meta = {**raw["metadata"], "annotations": told}
+        self.put({**raw, "metadata": meta, "spec": {**raw["spec"], "nodeName": node}})
 
     async def delete(self, resource: Resource, namespace: str, name: str, **more: Any) -> None:
         self.remove(await self.get(resource, namespace, name))
@@ -260,9 +262,12 @@ class Cluster:
 
     async def _ask(self, scheduler: Scheduler, evil: Sequence[Raw], victim: Raw) -> None:
         """Every view of everybody."""
-        explains = LiveAnswers(scheduler, ProcessAnswers((), str))
+        explains = LiveAnswers(scheduler)
         sources = scheduler_sources(
-            scheduler, self.records, "run", explain=lambda key: explains.explain({"pod": key})
+            scheduler,
+            self.records,
+            "run",
+            explain=lambda key: explains.explain({"pod": key}, WHOLE_CLUSTER),
         )
         dashboard = Dashboard(sources)
         views = {route.path: route.handler for route in dashboard.routes()}
@@ -275,10 +280,10 @@ class Cluster:
         with self._judged("metrics"):
             self.metrics.render("")
         with self._judged("explain"):
-            await explains.explain({"object": victim})
+            await explains.explain({"object": victim}, WHOLE_CLUSTER)
         for raw in (raw for raw in evil if raw["kind"] == "Pod"):
             with self._judged("explain", refuses=True), contextlib.suppress(DecodeError):
-                await explains.explain({"object": raw})
+                await explains.explain({"object": raw}, WHOLE_CLUSTER)
         dashboard.close()
 
     async def _view(self, name: str, handler: Any, match: dict[str, str] | None = None) -> None:
@@ -328,7 +333,9 @@ def judged(objects: Sequence[Hostile], batch: int = 0) -> Findings:
     return alone
 
 
-def together_in(steps: Sequence[Sequence[Hostile]], batch: int = 0, first_step: int = 0) -> Findings:
+def together_in(
+    steps: Sequence[Sequence[Hostile]], batch: int = 0, first_step: int = 0
+) -> Findings:
     """All steps in one cluster."""
     findings, usual = Findings(), expected(len(steps), first_step)
     cluster = Cluster(findings, batch)
@@ -385,7 +392,11 @@ def _weigh(findings: Findings, work: Work, batch: int) -> None:
 
 def _beside(findings: Findings, objects: Sequence[Hostile], batch: int) -> None:
     """A snapshot, an anonymous one and a simulation of the cluster with all objects in it."""
-    raws = [*victims.cluster(), *victims.victims(0), *(raw for each in objects for raw in each.raws)]
+    raws = [
+        *victims.cluster(),
+        *victims.victims(0),
+        *(raw for each in objects for raw in each.raws),
+    ]
     asked: dict[str, Callable[[], object]] = {
         "snapshot": lambda: [snapshot_cmd._document(raw) for raw in raws],
         "anonymous snapshot": lambda: list(anonymous_manifests(_readable(raws))),

@@ -10,7 +10,15 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from moorage.api import affinity, pod_spec, resource_claims, resource_slices, storage, taints, volumes
+from moorage.api import (
+    affinity,
+    pod_spec,
+    resource_claims,
+    resource_slices,
+    storage,
+    taints,
+    volumes,
+)
 from moorage.api.kinds import KINDS
 from moorage.api.meta import LabelSelector, LabelSelectorRequirement, OwnerReference
 from tests.fuzz.hostile_values import values
@@ -79,7 +87,10 @@ TYPICAL: Final[dict[Any, Raw]] = {
     resource_slices.DeviceCapacity: {"value": "1"},
     resource_slices.Counter: {"value": "1"},
     resource_slices.CounterSet: {"name": "s", "counters": {KEY: {"value": "1"}}},
-    resource_slices.DeviceCounterConsumption: {"counterSet": "s", "counters": {"c": {"value": "1"}}},
+    resource_slices.DeviceCounterConsumption: {
+        "counterSet": "s",
+        "counters": {"c": {"value": "1"}},
+    },
     resource_slices.DeviceTaint: {"key": "evil", "effect": "NoSchedule"},
     resource_slices.OpaqueDeviceConfiguration: {"driver": "evil.example", "parameters": {}},
 }
@@ -173,9 +184,10 @@ def hostile(place: Place, rng: random.Random, number: int, more: int = 0) -> Hos
     """An object that is hostile at a place, and at some more."""
     raw, changes = bearer(place.kind, number, rng), []
     also = [each for each in places() if each.kind == place.kind] if more else []
-    if raw["kind"] == "Pod" and _is_room(place):
+    chosen = (place, *rng.sample(also, more))
+    if raw["kind"] == "Pod" and any(map(_is_room, chosen)):
         raw["spec"] |= {"nodeName": "", "nodeSelector": NOWHERE}
-    for each in (place, *rng.sample(also, more)):
+    for each in chosen:
         there = _at(raw, each.path)
         value = rng.choice(values(each, there))
         if _put(raw, each, value):

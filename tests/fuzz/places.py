@@ -65,7 +65,7 @@ class Place(NamedTuple):
 @functools.cache
 def places() -> tuple[Place, ...]:
     """Every place, and every name of a label or an annotation on the kinds that may bear it."""
-    fields = (place for kind in KINDS for place in _of_struct(kind, (), KINDS[kind].struct, ()))
+    fields = (place for kind in KINDS for place in of_kind(kind, KINDS[kind].struct))
     named = (
         Place(kind, ("metadata", where, name), str)
         for kind in BEARERS
@@ -97,6 +97,11 @@ def _is_name(text: str) -> bool:
     prefix, _, name = text.partition("/")
     is_qualified = "." in prefix or prefix == "moorage"
     return bool(is_qualified and QUALIFIED.fullmatch(text) and not VERSION.fullmatch(name))
+
+
+def of_kind(kind: str, struct: type[msgspec.Struct]) -> Iterator[Place]:
+    """Every place in the objects of one kind."""
+    return _of_struct(kind, (), struct, ())
 
 
 def _of_struct(

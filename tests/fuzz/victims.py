@@ -61,7 +61,7 @@ def cluster() -> list[Raw]:
 
 
 def victims(step: int) -> list[Raw]:
-    """One of each, every time under other names: plain, GPUs, a claim, a gang, a quota, policies."""
+    """One of each, under other names in each step: plain, GPUs, a claim, a gang, a quota."""
     group, claim = f"gang-{step}", f"claim-{step}"
     grouped = {"scheduling.x-k8s.io/pod-group": group}
     request = {"deviceClassName": "victims", "allocationMode": "ExactCount", "count": 1}
@@ -110,7 +110,12 @@ def _node(name: str, labels: Raw, zone: str) -> Raw:
 
 
 def _pod(
-    name: str, namespace: str, *, labels: Raw | None = None, requests: Raw | None = None, **spec: Any
+    name: str,
+    namespace: str,
+    *,
+    labels: Raw | None = None,
+    requests: Raw | None = None,
+    **spec: Any,
 ) -> Raw:
     needs = {"cpu": "100m", "memory": "64Mi", **(requests or {})}
     container = {"name": "c", "image": "i", "resources": {"requests": needs, "limits": needs}}

@@ -56,5 +56,10 @@ def _line(raw: Raw) -> bytes:
 
 def _document(raw: Raw) -> bytes:
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    text = yaml.dump(raw, Dumper=dumper, sort_keys=False, allow_unicode=True, explicit_start=True)
+    try:
+        text = yaml.dump(
+            raw, Dumper=dumper, sort_keys=False, allow_unicode=True, explicit_start=True
+        )
+    except RecursionError:
+        return b"---\n" + _line(raw)  # which is YAML too, and may be nested more deeply
     return text.encode()

@@ -83,11 +83,11 @@ def _rounded_up(asked: Quantity, valid: CapacityRequestPolicyRange) -> Quantity:
     least = quantity.parse(valid.min or "0")
     if asked < least:
         return least
-    if valid.step is None:
+    step = quantity.parse(valid.step or "0")
+    if not step.value:
         return asked
     if asked > Quantity(int64.MAX):
         raise CapacityError(f"{NOT_REPRESENTABLE}: request {asked} exceeds MaxInt64")
-    step = quantity.parse(valid.step)
     steps = -(-(asked.value - least.value) // step.value)
     total = least.value + step.value * steps
     if not int64.fits(total):
@@ -109,7 +109,6 @@ def _violates_policy(amount: Quantity, capacity: DeviceCapacity) -> bool:
 def _violates_range(amount: Quantity, valid: CapacityRequestPolicyRange) -> bool:
     if valid.max is not None and amount > quantity.parse(valid.max):
         return True
-    if valid.step is None:
-        return False
+    step = quantity.parse(valid.step or "0").value
     least = quantity.parse(valid.min).value if valid.min is not None else 0
-    return (amount.value - least) % quantity.parse(valid.step).value != 0
+    return step != 0 and (amount.value - least) % step != 0

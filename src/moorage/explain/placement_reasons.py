@@ -32,6 +32,8 @@ def placement_reasons(question: Question, node: str, best: int = 5) -> Placement
     if row is not None and not feasible[row]:
         feasible = feasible.copy()
         feasible[row] = True
+    if not feasible.any():  # its node is gone, and no other would take it
+        return PlacementReasons("", 0, {}, ())
     scored = scoring.run(question.profile, question.cycle, feasible, keep=True)
     own = None if row is None else int(np.flatnonzero(scored.nodes.index == row)[0])
     others = _best(scored, own, best)

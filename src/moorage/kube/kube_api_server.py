@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from moorage.api.decode import UNREADABLE
+from moorage.api.json_depth import decode_any_depth
 from moorage.kube import binding_request, response_decoder
 from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence
@@ -276,7 +277,7 @@ def _raw(body: bytes, resource: Resource) -> Raw:
 
 def _with(field: str, body: bytes, resource: Resource, what: str) -> Raw:
     try:
-        found = msgspec.json.decode(body)
+        found = decode_any_depth(msgspec.json.decode, body)
     except UNREADABLE:
         found = None
     if not isinstance(found, dict) or field not in found:

@@ -14,6 +14,7 @@ from moorage.api.decode import (
     decode_as,
     refuse_bad_quantities,
 )
+from moorage.api.json_depth import decode_any_depth
 from moorage.api.meta import KubeObject
 from moorage.kube.status_errors import raise_watch_error
 from moorage.watch.api_errors import ServerError
@@ -78,7 +79,7 @@ def decode_page(
 ) -> Page:
     """One page of a list, without the objects that cannot be read."""
     try:
-        listed = _decode_list(body)
+        listed = decode_any_depth(_decode_list, body)
     except UNREADABLE as error:
         raise ServerError(f"a list of {resource.plural} cannot be read: {error}") from None
     if listed.items is msgspec.UNSET:
@@ -97,7 +98,7 @@ def decode_watch_event(
     Of an object that is deleted, its metadata is enough: it may have been readable before.
     """
     try:
-        found = _decode_event(line)
+        found = decode_any_depth(_decode_event, line)
     except UNREADABLE as error:
         raise ServerError(f"a watch of {resource.plural} cannot be read: {error}") from None
     if found.type == "BOOKMARK":

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from moorage.cli import snapshot_cmd
 from moorage.cli.main import main
+from moorage.recording.manifests import anonymous_manifests
 from moorage.simulate.manifest_files import Manifest
 
 Raw = dict[str, Any]
@@ -165,3 +166,31 @@ def test_what_is_left_decides_as_the_cluster_does(written: Any, tmp_path: Path) 
 
 def reasons(told: Raw) -> list[tuple[bool, str]]:
     return [(False, str(each["message"])) for each in told["pods"] if not each["node"]]
+
+
+def test_the_terms_of_a_slice_for_some_nodes_are_without_names() -> None:
+    expression = {"key": "acme.example/vault", "operator": "In", "values": ["payroll"]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [expression]}]}
+    pool = {"name": "acme-pool", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "gpu.example", "pool": pool, "nodeSelector": terms}
+    raw = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceSlice",
+        "metadata": {"name": "acme-slice"},
+        "spec": spec,
+    }
+    (found,) = anonymous_manifests([raw])
+    (kept,) = found["spec"]["nodeSelector"]["nodeSelectorTerms"]
+
+    assert kept["matchExpressions"][0]["operator"] == "In"
+    assert not any(name in json.dumps(found) for name in SECRET)
+
+
+def test_data_that_is_nested_deeply_is_in_a_snapshot() -> None:
+    nested: Any = "payroll"
+    for _ in range(450):
+        nested = [nested]
+    text = snapshot_cmd._document({"kind": "ResourceClaim", "spec": nested})
+
+    assert text.startswith(b'---\n{"kind":"ResourceClaim","spec":[[')
+    assert b"payroll" in text

@@ -101,3 +101,28 @@ def test_a_pod_of_an_incomplete_gang_waits_for_the_others() -> None:
 
     (reason,) = source.waits_for(source.pod("one"))
     assert "train" in reason
+
+
+def test_a_pod_whose_volume_has_no_claim_yet_is_explained() -> None:
+    claim = {"spec": {"accessModes": ["ReadWriteOnce"]}}
+    volume = {"name": "v", "ephemeral": {"volumeClaimTemplate": claim}}
+    pending = written("pending", volumes=[volume])
+    placed = written("placed", volumes=[volume], nodeName="n1")
+    source = stands(node_of("n1"), node_of("n2"), pending, placed)
+    told = source.explain("pending")
+
+    assert 'to create the persistentvolumeclaim "pending-v"' in told.message
+    assert [each.plugin for each in told.refusals] == ["VolumeBinding"]
+    assert source.explain("placed").node == "n1"
+
+
+def test_a_pod_on_a_node_that_is_gone_is_explained() -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "GPUPacking"}]}}}],
+    }
+    lost = written("lost", nodeName="gone", nodeSelector={"pool": "nowhere"})
+    told = stands(node_of("n1"), lost, config=config).explain("lost")
+
+    assert (told.state, told.node, told.runner_up) == ("placed", "gone", "")

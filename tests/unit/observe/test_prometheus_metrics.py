@@ -10,6 +10,7 @@ from moorage import KUBE_VERSION, Cycle, Filter, Node, Permit, Pod, Rejection, W
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles
+from moorage.cache.cache import Cache
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.loader import load
 from moorage.framework.plugin import Plugin
@@ -17,6 +18,7 @@ from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe import catalogue
 from moorage.observe.catalogue import CATALOGUE
 from moorage.observe.prometheus_metrics import Metrics
+from moorage.observe.state_metrics import utilisation_families
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from tests.unit.observe.scraped_metrics import PROFILE, Read, names, read, value
 
@@ -352,3 +354,20 @@ def test_how_full_nodes_are_is_told(
     busy: Read, metric: str, labels: dict[str, str], want: float
 ) -> None:
     assert value(busy, metric, **labels) == want
+
+
+def test_resources_that_only_waiting_pods_request_hide_no_metric() -> None:
+    cache = Cache()
+    cache.put_node(node("n1").offering(cpu="4").build())
+    before = resources(cache)
+    for number in range(20):
+        cache.info(pod("p").requesting({f"evil.example/r{number}": "1"}).build())
+
+    assert "cpu" in before
+    assert before <= resources(cache)
+
+
+def resources(cache: Cache) -> set[str]:
+    """Whose utilisation is told."""
+    families = list(utilisation_families(cache))
+    return {sample.labels["resource"] for family in families for sample in family.samples}

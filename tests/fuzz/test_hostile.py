@@ -1,0 +1,66 @@
+"""A thousand hostile objects on every run; `make fuzz INPUTS=1000000 ONLY=hostile` for more."""
+
+import msgspec
+import pytest
+
+from moorage.api.kinds import KINDS
+from moorage.api.meta import ApiStruct, KubeObject, QuantityText
+from tests.fuzz import hostile_batch
+from tests.fuzz.hostile_objects import Hostile, with_value
+from tests.fuzz.hostile_values import QUANTITIES, values
+from tests.fuzz.places import KEY, SERVERS_OWN, Place, known_names, of_kind, places
+
+OBJECTS = 125
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_victims_are_placed_and_everybody_is_answered_beside_hostile_objects(batch: int) -> None:
+    found = hostile_batch.run(1, batch, OBJECTS)
+
+    assert found.lines() == []
+    assert found.inputs == OBJECTS
+    assert found.bound >= 7 * OBJECTS // hostile_batch.TOGETHER
+
+
+def test_every_field_of_every_kind_is_a_place_and_has_hostile_values() -> None:
+    found = {(place.kind, place.path[0]) for place in places()}
+    wanted = {
+        (kind, field.encode_name)
+        for kind in KINDS
+        for field in msgspec.structs.fields(KINDS[kind].struct)
+    }
+
+    assert wanted <= found
+    assert all(values(place, None) for place in places())
+
+
+def test_a_field_that_is_added_is_a_place_at_once() -> None:
+    class Inner(ApiStruct):
+        share: QuantityText = "0"
+
+    class Added(KubeObject):
+        new_list: tuple[Inner, ...] = ()
+        new_map: dict[str, Inner] = msgspec.field(default_factory=dict)
+
+    found = {place.path: place for place in of_kind("Added", Added)}
+
+    assert ("newList",) in found
+    assert values(found["newList", 0, "share"], None) == QUANTITIES
+    assert values(found["newMap", KEY, "share"], None) == QUANTITIES
+    assert not {path[1] for path in found if path[0] == "metadata"} & SERVERS_OWN
+
+
+def test_labels_and_annotations_are_found_where_the_source_names_them() -> None:
+    assert {"alibabacloud.com/gpu-count", "moorage.io/duration-seconds"} <= set(known_names())
+    assert not {"apps/v1", "resource.k8s.io/v1beta1"} & set(known_names())
+
+
+def place(text: str) -> Place:
+    """A place by its name."""
+    return next(each for each in places() if str(each) == text)
+
+
+def alone(text: str, value: object) -> list[str]:
+    """What is found of one object with this value at a place."""
+    objects: list[Hostile] = [with_value(place(text), value)]
+    return hostile_batch.together_in([objects]).lines()
