@@ -1,9 +1,9 @@
 """Text from outside, made safe for the place where it is written: one function for each place.
 
-url_path       the parts of a path that is requested: names of namespaces and objects
-request_line   the first line of a request: the last line of defence for its path
-header         a header of a request
-printable      what a terminal or a log shows
+    url_path         names of namespaces and objects, as parts of a path
+    request_target   what a request asks for, where it is written: the last line of defence
+    header           a header of a request
+    printable        what a terminal or a log shows
 
 Files are named by numbers and by what the operator gives, never by such text.
 """
@@ -24,11 +24,11 @@ def url_path(*parts: str) -> str:
     return "".join(f"/{quote(part, safe='')}" for part in parts)
 
 
-def request_line(method: str, target: str) -> str:
-    """The first line of a request; ValueError if the target would end it, or begin another one."""
+def request_target(target: str) -> str:
+    """What a request asks for; ValueError if it would end the request, or begin another one."""
     if _NOT_IN_A_LINE.search(target):
         raise ValueError(f"{target!r} holds a space or a control character")
-    return f"{method} {target} HTTP/1.1\r\n"
+    return target
 
 
 def header(name: str, value: str) -> str:

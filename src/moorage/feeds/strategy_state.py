@@ -8,7 +8,7 @@ The value is JSON by namespace, one `Learner` each. To learn anew, delete an ent
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -112,11 +112,17 @@ class StrategyWriter:
         for profile in self._profiles():
             known = adaptive_scheduling.learned_strategies(profile.shared).learners
             learnt = {name: each for name, each in known.items() if each.windows}
-            for plugin in profile.plugins.values():
-                for source in metric_sources.listed_sources(plugin):
-                    if isinstance(source, StrategyConfigMap):
-                        found.setdefault(source, {}).update(learnt)
+            for source in self._sources(profile):
+                found.setdefault(source, {}).update(learnt)
         return found
+
+    def _sources(self, profile: Profile) -> Iterator[StrategyConfigMap]:
+        for plugin in profile.plugins.values():
+            try:
+                listed = list(metric_sources.listed_sources(plugin))
+            except Exception:  # a broken plugin ends nothing; the feeds name it
+                continue
+            yield from (each for each in listed if isinstance(each, StrategyConfigMap))
 
     def _say(self, why: str) -> None:
         if why != self._trouble:

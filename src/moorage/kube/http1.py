@@ -20,7 +20,7 @@ from typing import Final, NamedTuple, TypeVar, cast
 import httptools
 from multidict import CIMultiDict
 
-from moorage.api.outside_text import header, request_line
+from moorage.api.outside_text import header, request_target
 from moorage.kube.fence import LeaseFence
 from moorage.kube.sockets import Sockets, cut
 
@@ -97,7 +97,7 @@ class RequestWriter:
         if authorization != self._authorization:
             self._authorization = authorization
             self._always = self._fixed + _lines({"Authorization": authorization})
-        head = f"{request_line(method, self._base + path)}{self._always}"
+        head = f"{method} {request_target(self._base + path)} HTTP/1.1\r\n{self._always}"
         if body is None:
             return f"{head}\r\n".encode()
         about = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"

@@ -8,6 +8,7 @@ from typing import Any, Final
 import aiohttp
 from yarl import URL
 
+from moorage.api.outside_text import request_target
 from moorage.kube.access import JSON, Access
 from moorage.kube.fence import LeaseFence
 from moorage.kube.http1 import CONNECT_SECONDS, MOST_ANSWER, HttpError
@@ -125,7 +126,7 @@ class ProxiedRequests:
         return options
 
     def _address(self, path: str) -> URL:
-        return URL(self._access.url + path, encoded=True)
+        return URL(self._access.url + request_target(path), encoded=True)
 
     def _session(self, limit: int) -> aiohttp.ClientSession:
         if limit not in self._open:

@@ -6,6 +6,7 @@ the front proxy CA, with an allowed name, may name the user that it speaks for i
 
 import logging
 import os
+import re
 import ssl
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from aiohttp import web
 
 AUTHENTICATED_GROUP: Final = "system:authenticated"
+_BLOCK: Final = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 
 
 class FrontProxy(msgspec.Struct, frozen=True):
@@ -48,7 +50,7 @@ class CaBundle:
             return False
         self._read = found
         try:
-            pem = Path(self._file).read_text()
+            pem = "\n".join(_BLOCK.findall(Path(self._file).read_text()))
             ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=pem)
         except (ssl.SSLError, ValueError):  # a UnicodeDecodeError is a ValueError
             raise CertificateError(f"{self._file}: not a PEM certificate") from None
@@ -149,10 +151,8 @@ def _read_again(what: str, read: Callable[[], bool | None]) -> None:
 
 
 def _certificates(pem: str) -> frozenset[bytes]:
-    """Each certificate of a bundle, in DER."""
-    end = "-----END CERTIFICATE-----"
-    parts = [part[part.index("-----BEGIN") :] for part in pem.split(end) if "-----BEGIN" in part]
-    return frozenset(ssl.PEM_cert_to_DER_cert(f"{part}{end}\n") for part in parts)
+    """Each certificate of a bundle, in DER; blocks of other kinds are left out, as Go does."""
+    return frozenset(ssl.PEM_cert_to_DER_cert(f"{block}\n") for block in _BLOCK.findall(pem))
 
 
 def _root(request: "web.Request") -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from moorage import Cycle, Filter, Node, Pod, Rejection
 from moorage.clock import VirtualClock
 from moorage.feeds import strategy_state
 from moorage.feeds.readings import CONFIG_MAPS, FeedError
@@ -70,6 +71,25 @@ def test_nothing_is_written_while_nothing_was_learnt() -> None:
     asyncio.run(StrategyWriter(server, lambda: [Cluster().profile]).write())
 
     assert written(server) == {}
+
+
+class Broken(Filter, frozen=True):
+    """Cannot say what it reads."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+    def sources(self) -> tuple[StrategyConfigMap, ...]:
+        raise KeyError("METRICS_URL")
+
+
+def test_a_plugin_that_cannot_say_what_it_reads_ends_nothing() -> None:
+    """What others have learnt is written."""
+    server, broken = cluster(), Cluster(plugins=[Broken()]).profile
+
+    asyncio.run(StrategyWriter(server, lambda: [broken, learnt(safety=200).profile]).write())
+
+    assert "web" in written(server)["strategies.json"]
 
 
 def test_a_missing_config_map_names_its_remedy_and_stops_nothing() -> None:

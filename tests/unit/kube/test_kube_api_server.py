@@ -14,7 +14,15 @@ from aiohttp.test_utils import TestServer
 from moorage.kube.fence import LeaseFence, LeaseLost
 from moorage.kube.kube_api_server import KubeApiServer
 from moorage.kube.kubeconfig import Cluster, KubeconfigError, SelectedContext, User
-from moorage.watch.api_errors import Gone, ServerError, TooManyRequests, Unauthorized, Unreachable
+from moorage.watch import api_resources
+from moorage.watch.api_errors import (
+    Gone,
+    NotFound,
+    ServerError,
+    TooManyRequests,
+    Unauthorized,
+    Unreachable,
+)
 from moorage.watch.api_resources import EVENTS, LEASES, NODES, PODS
 from moorage.watch.api_server import WatchEvent
 
@@ -244,6 +252,27 @@ class TestLists:
                 await server.list_page(PODS)
 
         assert len(World(refuses(500)).play(scenario)) == 1
+
+
+@both_ways
+def test_no_path_sends_a_request_of_its_own(
+    through_proxy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names are quoted; were they not, nothing would be sent."""
+    odd, hostile = "x/log?a=b#c HTTP/1.1", "x HTTP/1.1\r\n\r\nDELETE /api/v1/namespaces/a/pods/b"
+
+    async def quoted(server: KubeApiServer) -> None:
+        with pytest.raises(NotFound):
+            await server.get(PODS, "victim", odd)
+
+    async def unquoted(server: KubeApiServer) -> None:
+        monkeypatch.setattr(api_resources, "url_path", lambda *parts: f"/{'/'.join(parts)}")
+        with pytest.raises(ValueError, match="holds a space or a control character"):
+            await server.get(PODS, "victim", hostile)
+
+    (asked,) = World(refuses(404, "NotFound")).play(quoted, through_proxy=through_proxy)
+    assert (asked.path, asked.query) == (f"/api/v1/namespaces/victim/pods/{odd}", {})
+    assert World().play(unquoted, through_proxy=through_proxy) == []
 
 
 class TestWatches:

@@ -163,6 +163,22 @@ def test_callers_with_certificates(
     assert asyncio.run(main()) == want
 
 
+def test_a_bundle_may_hold_more_than_certificates(tmp_path: Path) -> None:
+    """Blocks of other kinds are skipped, as Go does, at first and when the file changes."""
+    cert, key = tmp_path / "ca.crt", tmp_path / "ca.key"
+    write_self_signed(cert, key, "ca")
+    alone, file = cert.read_text(), tmp_path / "bundle.pem"
+    file.write_text(alone)
+    callers = ClientCertificates(CaBundle(file=str(file)))
+    file.write_text(f"# a comment\n{key.read_text()}{alone}")
+
+    refresh_certificates([], callers)
+
+    assert callers.pem.split() == alone.split()
+    assert len(callers._clients) == 1
+    assert ClientCertificates(CaBundle(file=str(file))).pem == callers.pem
+
+
 def test_another_name_is_shown_another_certificate(tmp_path: Path) -> None:
     cert, key = tmp_path / "other.crt", tmp_path / "other.key"
     write_self_signed(cert, key, "other.example")
