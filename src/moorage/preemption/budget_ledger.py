@@ -64,7 +64,8 @@ class BudgetLedger:
                 entries[victim.uid] = Entry(victim, now)
             if taken:
                 objects.put(_without(budget, [Entry(victim, now) for victim in taken]))
-                self._alarms.set(budget.key, now + LONGEST_SECONDS)
+                if budget.key not in self._alarms:
+                    self._alarms.set(budget.key, now + LONGEST_SECONDS)
 
     def refund(self, victims: Sequence[Pod]) -> None:
         """Give back the disruptions of victims that stay."""

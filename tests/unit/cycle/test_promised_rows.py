@@ -6,7 +6,7 @@ import pytest
 
 from moorage import Cycle, Filter, Node, Pod, Rejection, unschedulable
 from moorage.cycle import filtering, promised_rows
-from moorage.testing import Cluster, node, pod
+from moorage.testing import Cluster, PodBuilder, node, pod
 
 NODES = 12
 
@@ -60,6 +60,22 @@ def test_many_promised_rows_at_once_are_judged_as_a_trial_of_each(
         want = filtering.refusal_with_nominated_pods(cycle, found.active, row)
         assert found.feasible[row] == (want is None)
         assert diagnosis.rejection(row) == want
+
+
+def test_a_row_that_sums_refuse_costs_no_trial_of_the_rules_that_need_one() -> None:
+    cluster = Cluster(node("a").offering(cpu="2"), plugins=[NoCrowds()])
+    promised = pod("promised").requesting(cpu="2").prioritised(5).build()
+    cluster.cache.nominations.put(cluster.cache.info(promised), "a")
+
+    def trials(incoming: PodBuilder) -> int:
+        """How often the table changes while the pod is filtered."""
+        cycle = Cycle(cluster.cache, cluster.cache.info(incoming.build()))
+        before = cluster.cache.table.pod_log.version
+        filtering.run(cluster.profile, cycle)
+        return cluster.cache.table.pod_log.version - before
+
+    assert trials(pod("small")) > 0
+    assert trials(pod("large").requesting(cpu="1")) == 0
 
 
 @pytest.mark.parametrize("ports", [False, True], ids=["without ports", "with host ports"])

@@ -43,13 +43,35 @@ class NoLoudNodes(Filter, Reserve, frozen=True):
         return unschedulable("nothing to reserve") if node.labels.get("loud") else None
 
 
+class Held(Reserve, frozen=True):
+    """Holds something from Reserve to Unreserve."""
+
+    held: list[str]
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        self.held.append(pod.name)
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        self.held.remove(pod.name)
+
+
+class HeldForEver(Reserve, frozen=True):
+    """Cannot give back."""
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        raise RuntimeError("stuck")
+
+
 def answering(cache: Cache, *plugins: Plugin, **more: Any) -> VerbHandler:
     named = {type(plugin).plugin_name(): plugin for plugin in plugins}
-    points: dict[str, tuple[Enabled, ...]] = {
-        point: (Enabled(name, 1),)
-        for name, plugin in named.items()
-        for point in points_of(type(plugin))
-    }
+    points: dict[str, tuple[Enabled, ...]] = {}
+    for name, plugin in named.items():
+        for point in points_of(type(plugin)):
+            points[point] = (*points.get(point, ()), Enabled(name, 1))
     profile = Profile(ResolvedProfile("x", None, points, {}), named)
     return VerbHandler(profile, cache, follows=True, now=time.time, **more)
 
@@ -260,6 +282,11 @@ class Bound:
         client = PluginClient(self.cluster, SystemClock())
         self.answering = answering(self.cache, NoLoudNodes(), client=client)
 
+    def with_plugins(self, *plugins: Plugin) -> "Bound":
+        client = PluginClient(self.cluster, SystemClock())
+        self.answering = answering(self.cache, *plugins, client=client)
+        return self
+
     async def ask(self, node: str, uid: str = "", name: str = "web") -> Raw:
         binding = BindHandler(self.answering, self.cluster)
         server = ExtenderServer(self.answering, binding=binding)
@@ -303,6 +330,25 @@ def test_a_pod_that_cannot_be_bound_is_not_counted(asked: dict[str, str], why: s
 
         assert why in answer["Error"]
         assert (await bound.pod()).spec.node_name == ""
+        assert not bound.cache.assumed
+
+    asyncio.run(main())
+
+
+def test_a_plugin_that_cannot_unreserve_keeps_no_other_from_it() -> None:
+    """Unreserve goes in the order opposite to Reserve: the broken plugin comes first."""
+    held: list[str] = []
+
+    async def main() -> None:
+        bound = Bound().with_plugins(Held(held), HeldForEver(), NoLoudNodes())
+
+        assert await bound.ask("a") == {"Error": ""}
+        assert held == ["web"]
+
+        bound = Bound().with_plugins(Held(held), HeldForEver(), NoLoudNodes())
+        held.clear()
+        assert "nothing to reserve" in (await bound.ask("b"))["Error"]
+        assert held == []
         assert not bound.cache.assumed
 
     asyncio.run(main())

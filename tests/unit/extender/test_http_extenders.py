@@ -264,6 +264,25 @@ def test_a_nominated_node_is_put_to_extenders_too() -> None:
     assert [asked["NodeNames"] for asked in fake.requests("filter")] == [["a"], ["a", "b", "c"]]
 
 
+def test_a_nominated_node_that_an_extender_could_not_judge_is_one_of_all() -> None:
+    """The extender fails at the nominated node alone, and answers when it is asked about all."""
+
+    def filter(asked: Raw) -> Raw:
+        alone = len(asked["NodeNames"]) == 1
+        return {"Error": "out of order"} if alone else only("c")(asked)
+
+    status = msgspec.structs.replace(pod("web").build().status, nominated_node_name="a")
+    incoming = msgspec.structs.replace(pod("web").build(), status=status)
+    cluster = three()
+    with extender(filter=filter) as fake, configured(fake.config()) as extenders:
+        cycle = cluster.cycle(incoming)
+        cycle.extenders = extenders
+        decided = attempt.run(cluster.profile, cycle)
+
+    assert isinstance(decided, Decision)
+    assert decided.node == "c"
+
+
 class Preemption:
     """A pod that could take the place of others on two nodes, and extenders with a say in it."""
 

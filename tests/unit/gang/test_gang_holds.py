@@ -8,6 +8,8 @@ from moorage.framework.cycle import Cycle
 from moorage.framework.points import Bind
 from moorage.gang import holds
 from moorage.gang.feature import Gangs
+from moorage.gang.group import Group
+from moorage.gang.holds import Hold, Holds
 from moorage.testing import PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
 from moorage.watch.api_resources import NODES, PODS
@@ -145,6 +147,18 @@ def test_who_may_use_a_room_that_is_kept(late: PodBuilder, passes: bool) -> None
     assert ("late" in world.bound()) is passes
     if not passes:
         assert "held for PodGroup(s) [default/train]" in world.condition("late")["message"]
+
+
+@pytest.mark.parametrize(("seconds", "yields"), [(999, False), (1000, False), (1001, True)])
+def test_a_pod_that_ends_at_the_moment_of_the_start_is_in_nobodys_way(
+    seconds: int, yields: bool
+) -> None:
+    held = Holds()
+    held.put(Hold(Group("default/train"), {}, start=2000.0))
+    spec = {"activeDeadlineSeconds": seconds, "terminationGracePeriodSeconds": 0}
+    late = pod("late").with_spec(**spec).build()
+
+    assert bool(held.over(late, None, now=1000.0)) is yields
 
 
 def test_what_a_group_leaves_over_is_for_everyone() -> None:

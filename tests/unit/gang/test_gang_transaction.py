@@ -111,6 +111,31 @@ class TestPlace:
 
         assert ledger.placed == []
 
+    def left_over(self, ledger: Ledger, *names: str) -> Whole[str]:
+        """Two pods are in place, and these were refused and not needed: they are tried again."""
+        whole = ledger.place("a b", needed=2)
+        assert isinstance(whole, Whole)
+        cycle, why = Cluster(node("a")).cycle(pod("x")), unschedulable("no room").by("Fit")
+        refused = [Refused(queued(ledger.cache, name), cycle, why) for name in names]
+        again = whole._replace(refused=refused)
+        return transaction.place_left_over(again, ledger.attempt, ledger.undo)
+
+    def test_pods_that_were_left_out_may_find_room_in_another_way(self) -> None:
+        ledger = Ledger(places=9, refuses=("d",))
+
+        outcome = self.left_over(ledger, "c", "d", "e")
+
+        assert outcome.placed == ledger.placed == ["a", "b", "c", "e"]
+        assert [refused.queued.info.pod.name for refused in outcome.refused] == ["d"]
+
+    def test_what_breaks_at_pods_that_were_left_out_undoes_everything(self) -> None:
+        ledger = Ledger(places=9)
+
+        with pytest.raises(RuntimeError):
+            self.left_over(ledger, "c", "raises", "d")
+
+        assert ledger.placed == []
+
     def test_too_few_members_are_a_misfit_without_a_blocker(self) -> None:
         outcome = Ledger(places=9).place("a b", needed=3)
 

@@ -108,6 +108,16 @@ def test_eviction_is_forbidden_when(cluster: MemoryCluster, running: Raw, status
     assert not is_terminating(cluster)
 
 
+def test_as_many_evictions_may_be_unconfirmed_as_a_real_server_allows(
+    cluster: MemoryCluster, running: Raw
+) -> None:
+    budget(cluster, disruptionsAllowed=5, disruptedPods={f"p{n}": "t" for n in range(2000)})
+
+    evict(cluster)
+
+    assert is_terminating(cluster)
+
+
 @pytest.mark.parametrize(
     ("selector", "falls_under"),
     [

@@ -1,9 +1,16 @@
 """The ledger of disruption budgets: what is spent before the API server says so."""
 
 from moorage.api.cluster_objects import PodDisruptionBudget
+from moorage.api.decode import decode_as
+from moorage.api.meta import KubeObject
+from moorage.cache.cache import Cache
+from moorage.clock import VirtualClock
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.preemption.budget_ledger import BudgetLedger
 from moorage.preemption.feature import Preemption
+from moorage.scheduler.intake import KnownObjects
 from moorage.watch.api_resources import POD_DISRUPTION_BUDGETS
+from moorage.watch.api_server import Resource
 from tests.unit.gang.gang_world import GangWorld, settle
 from tests.unit.preemption.preemption_world import (
     Forbidding,
@@ -114,3 +121,68 @@ class TestLedger:
             assert believed.status.disruptions_allowed == 1
 
         world.run(story)
+
+
+class Reported(KnownObjects):
+    """One budget, as the API server last reported it."""
+
+    def __init__(self, budget: PodDisruptionBudget) -> None:
+        self.budget = budget
+
+    def get(self, resource: Resource, key: str) -> KubeObject:
+        return self.budget
+
+
+class Books:
+    """A ledger of one budget, which allows three disruptions and has seen `web-gone` leave."""
+
+    def __init__(self) -> None:
+        raw = budget("web", 3, "web")
+        raw["status"]["disruptedPods"] = {"web-gone": "2023-11-14T22:13:20Z"}
+        self.clock = VirtualClock(1000.0)
+        self.cache = Cache()
+        self.cache.objects.put(decode_as(raw, PodDisruptionBudget))
+        self.ledger = BudgetLedger(self.cache, self.clock, Reported(self.allowing))
+
+    @property
+    def allowing(self) -> PodDisruptionBudget:
+        """The budget as it is believed to be."""
+        (found,) = self.cache.objects.all(PodDisruptionBudget)
+        return found
+
+    def spend(self, name: str) -> None:
+        self.ledger.spend([low(name, "a").labelled(app="web").build()])
+
+    def at(self, seconds: float) -> None:
+        self.clock.advance(1000.0 + seconds - self.clock.now())
+        self.ledger.tick(self.clock.now())
+
+
+def test_each_victim_is_struck_off_after_a_minute_of_its_own() -> None:
+    """However often the same budget is spent meanwhile."""
+    books = Books()
+    left = {}
+    for second in range(0, 120, 10):
+        books.at(second)
+        left[second] = len(books.ledger)
+        if second in (0, 30, 50):
+            books.spend(f"web-{second}")
+
+    assert [left[second] for second in (50, 60, 80, 90, 100, 110)] == [2, 2, 2, 1, 1, 0]
+    assert books.allowing.status.disruptions_allowed == 3
+    assert books.ledger.next_due() is None
+
+
+def test_a_pod_that_a_budget_lists_as_disrupted_spends_it_no_second_time() -> None:
+    books = Books()
+
+    books.spend("web-a")
+    books.spend("web-gone")
+    books.at(40)
+    books.spend("web-a")
+
+    assert len(books.ledger) == 1
+    assert books.allowing.status.disruptions_allowed == 2
+    assert books.ledger.next_due() == 1060.0
+    books.at(60)
+    assert len(books.ledger) == 0

@@ -1,8 +1,10 @@
 """Moments of a recording: told, explained, kept as manifests, and decided otherwise."""
 
+import datetime
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -10,9 +12,11 @@ from click.testing import CliRunner
 from moorage.cli.main import main
 from moorage.config.field_errors import InputError
 from moorage.recording import divergence
-from moorage.recording.entries import Refused, Verdict
+from moorage.recording.divergence import PREEMPTION, Difference
+from moorage.recording.entries import Began, Clock, Refused, TrialBegun, TrialEnded, Verdict
 from moorage.recording.past import AS_RECORDED, compared, explained
 from moorage.recording.play import Player
+from moorage.recording.replay import Made
 from moorage.simulate.simulation import pods_of
 from tests.unit.cli import bad_plugins
 from tests.unit.recording.mixed_cluster import Recorded, node, pod, record
@@ -72,6 +76,41 @@ def test_what_is_said_of_preemption_is_a_sentence_of_its_own(
     verdicts: tuple[Verdict, ...], words: str
 ) -> None:
     assert divergence.words(Refused(verdicts, "preemption: none")) == f"no node fits: {words}"
+
+
+def test_a_refusal_that_differs_in_nothing_but_what_preemption_said_is_told(
+    small: Recorded,
+) -> None:
+    heard: list[Made] = []
+    player = Player(small.folder, heard=heard.append)
+    player.play()
+    configured = player.replay.configured
+    assert configured is not None
+    made = next(each for each in heard if isinstance(each.outcome, Refused))
+    assert isinstance(made.outcome, Refused)
+    here = msgspec.structs.replace(made.outcome, said="not now")
+
+    found = divergence.divergence_of(made._replace(outcome=here), configured, configured.code)
+
+    assert made.outcome.said
+    assert found.differences == (Difference(PREEMPTION, made.outcome.said, "not now"),)
+
+
+def test_a_time_within_a_trial_is_reached_when_the_trial_is_over(small: Recorded) -> None:
+    """What a trial imagines is undone at its end: nobody is to look at it, or go on from it."""
+    player = Player(small.folder)
+    known = list(player.rest)
+    began = known[0]
+    assert isinstance(began, Began)
+    late = began.now + 1e6
+    player.rest = iter([*known, TrialBegun(), Clock(late), TrialEnded(), Clock(late + 1)])
+    moment = datetime.datetime.fromtimestamp(late, datetime.UTC).isoformat()
+
+    stop = player.play_until(moment)
+
+    assert not stop.replay.in_trial
+    assert stop.replay.now == late
+    assert list(player.rest) == [Clock(late + 1)]
 
 
 def test_pods_of_a_kept_cluster_are_made_anew_when_they_are_evicted(tmp_path: Path) -> None:
