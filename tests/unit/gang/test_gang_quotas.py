@@ -57,6 +57,19 @@ def test_it_does_so_where_there_is_room_but_no_quota_left() -> None:
     assert (len(world.bound("train")), len(world.bound("blue"))) == (4, 4)
 
 
+def test_so_it_does_where_the_borrowers_are_on_nodes_that_it_does_not_go_to() -> None:
+    """The room of none of them is needed, but their quota is."""
+    borrowers = [made.on("b") for made in pods_of("blue", 7, priority=10)]
+    world = world_of(node("a").offering(cpu="4"), node("b").offering(cpu="7"), *TWO, *borrowers)
+    only_a = {"kubernetes.io/hostname": "a"}
+    members = [made.with_spec(nodeSelector=only_a) for made in gang("red", "train", 4)]
+
+    after(world, group_of("red", "train", 4), *members)
+
+    assert set(world.bound("train").values()) == {"a"}
+    assert (len(world.bound("train")), len(world.bound("blue"))) == (4, 4)
+
+
 def test_a_group_above_its_min_takes_nothing_from_others() -> None:
     world = world_of(node("a").offering(cpu="8"), *TWO, *pods_of("blue", 6))
 

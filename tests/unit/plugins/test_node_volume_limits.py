@@ -92,27 +92,33 @@ def verdict(objects: Iterable[Any], wanted: PodBuilder) -> Rejection | None:
     ],
 )
 def test_a_volume_more(limit: CSINode, want: Rejection | None) -> None:
-    objects = [limit, *bound("old", "new"), using("there", "old").on("n")]
+    objects = [*bound("old", "new"), using("there", "old").on("n")]
 
-    assert verdict(objects, using("new", "new")) == want
+    assert verdict([csi_node(csi_x=1), *objects], using("new", "new")) == FULL
+    assert verdict([limit, *objects], using("new", "new")) == want
 
 
 def test_a_volume_that_is_already_there_takes_no_room() -> None:
-    objects = [csi_node(csi_x=1), *bound("shared"), using("there", "shared").on("n")]
+    there = using("there", "shared").on("n")
+    objects = [csi_node(csi_x=1), *bound("shared", "other"), there]
 
+    assert verdict(objects, using("new", "other")) == FULL
     assert verdict(objects, using("new", "shared")) is None
 
 
 def test_two_volumes_with_one_handle_are_one() -> None:
-    one, two = volume("pv-a", handle="h"), volume("pv-b", handle="h")
     claims = [claim("a", volumeName="pv-a"), claim("b", volumeName="pv-b")]
-    objects = [csi_node(csi_x=1), one, two, *claims, using("there", "a").on("n")]
+    objects = [csi_node(csi_x=1), *claims, using("there", "a").on("n"), volume("pv-a", handle="h")]
 
-    assert verdict(objects, using("new", "b")) is None
+    assert verdict([*objects, volume("pv-b", handle="i")], using("new", "b")) == FULL
+    assert verdict([*objects, volume("pv-b", handle="h")], using("new", "b")) is None
 
 
 def test_a_claim_used_twice_counts_once() -> None:
-    assert verdict([csi_node(csi_x=1), *bound("a")], using("new", "a", "a")) is None
+    objects = [csi_node(csi_x=1), *bound("a", "b")]
+
+    assert verdict(objects, using("new", "a", "b")) == FULL
+    assert verdict(objects, using("new", "a", "a")) is None
 
 
 def test_a_limit_of_none_at_all_refuses_the_first() -> None:
@@ -135,22 +141,24 @@ def test_a_claim_whose_volume_is_gone_counts_by_its_class() -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "limit", "want"),
+    ("source", "driver", "want"),
     [
-        pytest.param(EBS, csi_node(ebs_csi_aws_com=0), FULL, id="EBS counts as its CSI driver's"),
+        pytest.param(EBS, "ebs.csi.aws.com", FULL, id="EBS counts as its CSI driver's"),
         pytest.param(
             {"azureFile": {"shareName": "s"}},
-            csi_node(file_csi_azure_com=0),
+            "file.csi.azure.com",
             None,
             id="Azure files do not count",
         ),
     ],
 )
-def test_in_tree_volumes(source: dict[str, Any], limit: CSINode, want: Rejection | None) -> None:
+def test_in_tree_volumes(source: dict[str, Any], driver: str, want: Rejection | None) -> None:
+    limit = csi_node("n", **{driver: 0})
     pv = decode_as({"metadata": {"name": "pv"}, "spec": source}, PersistentVolume)
-    through_claim = [limit, pv, claim("a", volumeName="pv")]
+    own = claim("a", volumeName="pv")
 
-    assert verdict(through_claim, using("new", "a")) == want
+    assert verdict([limit, own, volume("pv", driver=driver)], using("new", "a")) == FULL
+    assert verdict([limit, own, pv], using("new", "a")) == want
     assert verdict([limit], using("new", source)) == want
 
 
@@ -173,9 +181,11 @@ class TestVolumeAttachments:
 
     def test_the_attachment_of_a_pods_volume_is_not_counted_twice(self) -> None:
         there = using("there", "old").on("n")
-        objects = [csi_node(csi_x=2), *bound("old", "new"), attached("pv-old", "n"), there]
+        objects = [csi_node(csi_x=2), *bound("old", "other", "new"), there]
+        own, foreign = attached("pv-old", "n"), attached("pv-other", "n")
 
-        assert verdict(objects, using("new", "new")) is None
+        assert verdict([*objects, own, foreign], using("new", "new")) == FULL
+        assert verdict([*objects, own], using("new", "new")) is None
 
     def test_an_attachment_to_another_node_takes_none(self) -> None:
         objects = [node("elsewhere"), csi_node(csi_x=1), *bound("old", "new")]
@@ -186,6 +196,7 @@ class TestVolumeAttachments:
     def test_an_attachment_of_an_unknown_volume_takes_none(self) -> None:
         objects = [csi_node(csi_x=1), *bound("new"), attached("gone", "n")]
 
+        assert verdict([*objects, volume("gone")], using("new", "new")) == FULL
         assert verdict(objects, using("new", "new")) is None
 
     def test_an_attachment_counts_for_its_attacher(self) -> None:
@@ -280,6 +291,9 @@ def opting_in(driver: str = "csi.x") -> CSIDriver:
     ],
 )
 def test_a_driver_may_ask_to_be_installed_first(objects: list[Any], want: Rejection | None) -> None:
+    missing = unschedulable(NOT_INSTALLED.format("csi.x"))
+
+    assert verdict([opting_in(), *bound("a")], using("new", "a")) == missing
     assert verdict([*objects, *bound("a")], using("new", "a")) == want
 
 
@@ -292,6 +306,7 @@ def test_a_claim_that_does_not_exist_refuses_the_pod_everywhere() -> None:
 def test_a_missing_claim_of_a_pod_on_the_node_does_not_count() -> None:
     objects = [csi_node(csi_x=1), *bound("new"), using("there", "gone").on("n")]
 
+    assert verdict([*objects, *bound("gone")], using("new", "new")) == FULL
     assert verdict(objects, using("new", "new")) is None
 
 

@@ -1,11 +1,13 @@
 """A new version of a profile decides for a part of its pods, and is given up when it does worse."""
 
-from typing import Any
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pytest
 
-from moorage import Cycle, Filter, Node, Pod, Rejection
+from moorage import Cycle, Filter, Node, Pod, PreBind, Rejection, Reserve
 from moorage.app import built_in_plugins
+from moorage.framework.plugin import Carried
 from moorage.framework.verdicts import unresolvable
 from moorage.observe.prometheus_metrics import Metrics
 from moorage.observe.records import Result
@@ -39,6 +41,20 @@ class Mended(Filter, frozen=True):
         return None
 
 
+class Diary(Reserve, frozen=True):
+    """Remembers every pod that was placed, over reloads."""
+
+    carried: ClassVar[Carried] = MappingProxyType({"diary": list})
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: Node) -> None:
+        cycle.shared.setdefault("diary", []).append(pod.name)
+
+
+class Unbindable(PreBind, frozen=True):
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: Node) -> Rejection | None:
+        return unresolvable("not today")
+
+
 def canary(name: str, to: str, percent: float, **spec: Any) -> dict[str, Any]:
     plugins = {"multiPoint": {"enabled": [{"name": "OnlyOn"}]}}
     return {
@@ -57,9 +73,11 @@ def canary(name: str, to: str, percent: float, **spec: Any) -> dict[str, Any]:
     }
 
 
+ROOMY = [node(name).offering(pods="1000", cpu="1000") for name in "ab"]
+
+
 def world(*objects: Any) -> ChangingWorld:
-    roomy = (node(name).offering(pods="1000", cpu="1000") for name in "ab")
-    return ChangingWorld(*roomy, *objects, config=BASE, plugins=(OnlyOn,))
+    return ChangingWorld(*ROOMY, *objects, config=BASE, plugins=(OnlyOn,))
 
 
 def test_shares_are_spread_evenly_and_never_change() -> None:
@@ -187,6 +205,63 @@ def test_one_that_was_given_up_stays_so_until_it_is_changed() -> None:
 
     assert seen.node_of("three") == "b"
     assert len(seen.rollbacks) == 1
+
+
+def test_one_that_was_given_up_stays_so_beside_another_stable_version() -> None:
+    bad = canary("v2", "nowhere", 100, rollback={"minPods": 5})
+
+    async def story(world: ChangingWorld) -> None:
+        world.change(BASE, bad)
+        world.apply(*(pod(f"one-{index}") for index in range(10)))
+        await world.clock.sleep(30)
+        assert len(world.rollbacks) == 1
+        world.change(configuration(profile(OURS, "OnlyOn")), bad)
+        world.apply(pod("two"))
+        await world.clock.sleep(5)
+        (shown,) = world.scheduler.feature(Canaries).shown()
+        assert (shown["state"], shown["percent"]) == ("RolledBack", 0.0)
+
+    seen = world().run(story)
+
+    assert seen.attempts[-1].version == "stable"
+    assert seen.node_of("two") == "a"
+
+
+def test_what_plugins_carry_over_a_reload_both_versions_share() -> None:
+    given = canary("v2", "b", 100)
+    given["spec"]["profile"]["plugins"]["multiPoint"]["enabled"].append({"name": "Diary"})
+    base = configuration(profile(OURS, "Diary"))
+
+    async def story(world: ChangingWorld) -> None:
+        world.apply(pod("before"))
+        await world.clock.sleep(5)
+        world.change(base, given)
+        world.apply(pod("after"))
+        await world.clock.sleep(5)
+        (stable,) = world.scheduler.profiles.values()
+        assert stable.shared["diary"] == ["before", "after"]
+
+    seen = ChangingWorld(*ROOMY, config=base, plugins=(OnlyOn, Diary)).run(story)
+
+    assert [each.version for each in seen.attempts] == ["", "v2"]
+
+
+def test_an_attempt_whose_binding_fails_is_one_attempt() -> None:
+    """It is reported twice: when the pod was placed, and when the binding failed."""
+    given = canary("v2", "b", 100, rollback={"maxFailureRate": None})
+    given["spec"]["profile"]["plugins"]["multiPoint"]["enabled"].append({"name": "Unbindable"})
+
+    async def story(world: ChangingWorld) -> None:
+        world.change(BASE, given)
+        world.apply(*(pod(f"web-{index}") for index in range(5)))
+        await world.clock.sleep(0.5)
+        (shown,) = world.scheduler.feature(Canaries).shown()
+        assert shown["versions"]["v2"]["failureRate"] == 1.0
+        assert shown["versions"]["v2"]["attempts"] == 5
+
+    seen = ChangingWorld(*ROOMY, config=BASE, plugins=(OnlyOn, Unbindable)).run(story)
+
+    assert (len(seen.attempts), len({each.id for each in seen.attempts})) == (10, 5)
 
 
 def test_one_whose_plugin_was_mended_is_tried_again() -> None:
