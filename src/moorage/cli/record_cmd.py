@@ -69,8 +69,9 @@ def cut_command(
 def anonymize_command(folder: Path, target: Path, plugins: tuple[str, ...]) -> None:
     """Write a copy to hand on: pseudonyms for names, and every decision the same.
 
-    Names, namespaces, labels and images are replaced, equal ones by equal ones. Annotations are
-    dropped, except those that decide. Every attempt is made again without names, and must have the
+    Names, namespaces, labels and images are replaced, equal ones by equal ones. Amounts, constants
+    and devices stay, by the field that holds them. Annotations are dropped, except those that
+    decide. Every attempt is made again without names, and must have the
     same result. The configuration, and names in it, stay as they are: read it before you share it.
     """
     from moorage.recording.anonymous import anonymous_entries

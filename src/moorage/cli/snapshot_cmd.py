@@ -8,6 +8,7 @@ from moorage.cli import common
 from moorage.cli.cluster_options import ClusterChoice
 from moorage.cli.standard_streams import echo
 from moorage.recording.manifests import anonymous_manifests
+from moorage.recording.redaction import without_annotations
 from moorage.watch.api_server import Raw
 
 
@@ -28,16 +29,27 @@ from moorage.watch.api_server import Raw
     help="Replace names, namespaces, labels and images, as `moorage record anonymize` does, and "
     "keep only what decisions depend on.",
 )
+@click.option(
+    "--annotation",
+    "annotations",
+    multiple=True,
+    metavar="KEY",
+    help="Keep this annotation, too, because a configuration names it; may be repeated.",
+)
 @common.exit_on_bad_input
 def snapshot_command(
-    context: str | None, kubeconfig: str | None, output: str, anonymize: bool
+    context: str | None,
+    kubeconfig: str | None,
+    output: str,
+    anonymize: bool,
+    annotations: tuple[str, ...],
 ) -> None:
     """Write what scheduling reads of a live cluster to standard output.
 
     Only lists are asked for, so a role that may list is enough; nodes and pods are needed, other
     kinds are left out where they may not be listed. Secrets, ConfigMaps, environment variables,
-    commands, probes and managedFields are not kept. `moorage simulate`, `explain` and `capacity`
-    read the result.
+    commands, probes and managedFields are not kept, nor annotations that Moorage does not read.
+    `moorage simulate`, `explain` and `capacity` read the result.
 
     \b
     Examples:
@@ -46,7 +58,8 @@ def snapshot_command(
       moorage snapshot --anonymize > for-the-bug-report.yaml
     """
     read = (each.raw for each in ClusterChoice((), context or "", kubeconfig or "").objects())
-    for raw in anonymous_manifests(read) if anonymize else read:
+    kept = (without_annotations(raw, annotations) for raw in read)
+    for raw in anonymous_manifests(kept, annotations) if anonymize else kept:
         echo(_line(raw) if output == "json" else _document(raw), nl=False)
 
 

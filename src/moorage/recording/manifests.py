@@ -24,14 +24,15 @@ def manifests_at(replay: Replay) -> list[Manifest]:
     return [Manifest(raw, "the recording", number) for number, raw in enumerate(_raws(replay), 1)]
 
 
-def anonymous_manifests(raws: Iterable[Raw]) -> Iterator[Raw]:
+def anonymous_manifests(raws: Iterable[Raw], kept: Iterable[str] = ()) -> Iterator[Raw]:
     """What decisions depend on of a cluster, with its names replaced as in a recording.
 
     Fields and kinds that scheduling does not read are left out, so nothing of them can be given
-    away. A workload is kept where it has pods, whose template is made from one of them.
+    away. A workload is kept where it has pods, whose template is made from one of them. Texts that
+    are `kept` stay.
     """
     read = [(each, decode_object(each)) for each in raws if find(each["apiVersion"], each["kind"])]
-    names = Pseudonyms()
+    names = Pseudonyms(kept)
     for _, obj in read:
         anonymous(obj, names)
     names.settle()

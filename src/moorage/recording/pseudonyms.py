@@ -9,8 +9,25 @@ from collections.abc import Iterable
 from typing import Final
 
 _NUMBER: Final = re.compile(r"-?\d+(\.\d+)?")
-_SYSTEM: Final = ("system-", "kube-")
-_KEPT: Final = frozenset({"", "true", "false", "linux", "windows", "amd64", "arm64", "default"})
+KEPT: Final = frozenset(
+    {
+        "",
+        "true",
+        "false",
+        "linux",
+        "windows",
+        "amd64",
+        "arm64",
+        "default",
+        "default-scheduler",
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+        "system-cluster-critical",
+        "system-node-critical",
+    }
+)
+"""Texts that every cluster has, and that decide: they stay wherever they occur."""
 KNOWN_DOMAINS: Final = (
     "kubernetes.io",
     "k8s.io",
@@ -19,21 +36,43 @@ KNOWN_DOMAINS: Final = (
     "nvidia.com",
     "amd.com",
     "karpenter.sh",
+    "alibabacloud.com",
+    "hami.io",
+    "volcano.sh",
 )
 """Domains of label and taint keys that plugins know by name."""
+KNOWN_VALUES: Final = frozenset(
+    {
+        "alibabacloud.com/gpu-card-model",
+        "eks.amazonaws.com/capacityType",
+        "karpenter.sh/capacity-type",
+        "node.kubernetes.io/instance-type",
+        "nvidia.com/gpu.product",
+    }
+)
+"""Labels whose values stay: models of devices and machines, which prices and pods name, too."""
 
 
 class Pseudonyms:
     """Collects names, and then replaces them; names in the configuration are kept."""
 
     def __init__(self, kept: Iterable[str] = ()) -> None:
-        self._kept = {*_KEPT, *kept}
+        self._kept = {*KEPT, *kept}
+        self._compared: set[str] = set()
         self._names: set[str] = set()
         self._given: dict[str, str] | None = None
 
     def keep(self, text: str) -> None:
         """Never replace this text; call it before `settle`."""
         self._kept.add(text)
+
+    def is_kept(self, text: str) -> bool:
+        """Whether this text stays wherever it occurs."""
+        return text in self._kept
+
+    def compare(self, key: str) -> None:
+        """The values of this label are compared as numbers; call it before `settle`."""
+        self._compared.add(key)
 
     def settle(self) -> None:
         """Number the names; call it once all names are known."""
@@ -42,8 +81,8 @@ class Pseudonyms:
         self._given = {name: f"x{rank:0{width}}" for rank, name in enumerate(ordered)}
 
     def name(self, text: str) -> str:
-        """The pseudonym of a name; numbers are kept, because they may be compared as numbers."""
-        if text in self._kept or _NUMBER.fullmatch(text) or text.startswith(_SYSTEM):
+        """The pseudonym of a name."""
+        if text in self._kept:
             return text
         if self._given is None:
             self._names.add(text)
@@ -56,17 +95,29 @@ class Pseudonyms:
 
     def label(self, key: str) -> str:
         """The key of a label or taint, replaced unless plugins know it by name."""
-        domain, slash, _ = key.rpartition("/")
-        known = slash and any(
-            domain == each or domain.endswith(f".{each}") for each in KNOWN_DOMAINS
-        )
-        return key if known or key.startswith("metadata.") else self.name(key)
+        return key if _is_known(key) or key.startswith("metadata.") else self.name(key)
 
-    def zones(self, text: str) -> str:
-        """The value of a label; on a volume it may be several zones, joined."""
+    def value(self, key: str, text: str) -> str:
+        """The value of a label, taint or annotation; on a volume it may be several zones, joined.
+
+        Numbers stay where something reads them: under keys that plugins or the configuration know
+        by name, and where selectors compare them.
+        """
+        if key in KNOWN_VALUES or (_NUMBER.fullmatch(text) and self._reads_numbers(key)):
+            return text
         return "__".join(self.name(part) for part in text.split("__"))
+
+    def _reads_numbers(self, key: str) -> bool:
+        return _is_known(key) or key in self._kept or key in self._compared
 
     def image(self, text: str) -> str:
         """An image, as repository and tag or digest; no tag means `latest`."""
         tagged = text if text.rfind(":") > text.rfind("/") else f"{text}:latest"
         return f"{self.name(tagged)}:v"
+
+
+def _is_known(key: str) -> bool:
+    domain, slash, _ = key.rpartition("/")
+    return bool(slash) and any(
+        domain == each or domain.endswith(f".{each}") for each in KNOWN_DOMAINS
+    )

@@ -194,3 +194,24 @@ def test_data_that_is_nested_deeply_is_in_a_snapshot() -> None:
 
     assert text.startswith(b'---\n{"kind":"ResourceClaim","spec":[[')
     assert b"payroll" in text
+
+
+def annotated(**said: str) -> Raw:
+    made = pod("payroll-secret-0")
+    made["metadata"]["annotations"] = {key.replace("__", "/"): said[key] for key in said}
+    return made
+
+
+@pytest.mark.parametrize("options", [(), ("--anonymize",)], ids=["with names", "without names"])
+def test_annotations_that_nobody_reads_stay_in_the_cluster(
+    written: Any, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    said = {"vault__token": "SEKRIT", "example__cost": "12", "gpu-fraction": "0.5"}
+    monkeypatch.setattr("tests.unit.cli.test_snapshot_cmd.CLUSTER", [annotated(**said)])
+
+    def kept(*more: str) -> Raw:
+        (found,) = yaml.safe_load_all(written(*options, *more))
+        return dict(found["metadata"]["annotations"])
+
+    assert kept() == {"gpu-fraction": "0.5"}
+    assert kept("--annotation", "example/cost") == {"gpu-fraction": "0.5", "example/cost": "12"}
