@@ -34,8 +34,8 @@ from moorage.devices.requests import (
 )
 from moorage.devices.work_budget import STEP_UNITS, UNLIMITED, WorkBudget
 
-GLANCE_UNITS: Final = 0.25
-"""What the search pays for passing over a candidate that is known not to be selected."""
+GLANCE_UNITS: Final = 1
+"""What the search pays for passing over a candidate that is not selected, or in use."""
 
 INVALID_POOLS = "invalid resource pools were encountered"
 
@@ -170,7 +170,8 @@ class Allocator:
         for position in range(start, len(candidates)):
             if known[position] == NOT_SELECTED:
                 continue
-            self._budget.spend(STEP_UNITS)
+            if known[position]:
+                self._budget.spend(STEP_UNITS)
             candidate = candidates[position]
             if known[position] == FREE_OF_ERRORS and not all(
                 constraint.would_add(candidate.device) for constraint in begun

@@ -69,15 +69,17 @@ def _weight(value: Any, levels: float = math.inf, letters: int = _LONG_TEXT) -> 
     return weight
 
 
-_HEAVY: Final = (str, bytes, list, dict, Optional)
+_NESTED: Final = (list, dict, Optional)
+_HEAVY: Final = (str, bytes, *_NESTED)
 
 
 def _comparison(args: list[Any]) -> int:
     if isinstance(args[0], IP | CIDR):
         return 1
-    cost = _traversal(min(_size(args[0]), _size(args[1])))
-    if all(isinstance(arg, list | dict | Optional) for arg in args):
-        return max(cost, _weight(args[0]) - 1 - _size(args[0]))  # what is within its elements
+    size = _size(args[0])
+    cost = _traversal(min(size, _size(args[1])))
+    if isinstance(args[0], _NESTED) and isinstance(args[1], _NESTED):
+        return max(cost, _weight(args[0]) - 1 - size)  # what is within its elements
     return cost
 
 
@@ -199,6 +201,7 @@ _COSTS: Final[dict[str, Callable[[list[Any]], int]]] = {
     "_==_": _comparison,
     "_!=_": _comparison,
     **dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), _text_comparison),
+    **dict.fromkeys(("_[_]", "_[?_]", "_?._", "size"), lambda _: 1),
     "_+_": _addition,
     "@in": _membership,
     "startsWith": lambda args: _traversal(_size(args[1])),

@@ -25,7 +25,7 @@ from moorage.devices.cel.syntax_tree import (
     Select,
 )
 from moorage.devices.cel.values import COST_LIMIT, CelError, CostLimitError, Optional, no_overload
-from moorage.devices.work_budget import UNLIMITED, WorkBudget
+from moorage.devices.work_budget import STEP_UNITS, UNLIMITED, WorkBudget
 
 PAY_EVERY: Final = 250
 """How many units a loop may run before it pays: a tenth of a millisecond."""
@@ -90,7 +90,8 @@ class Program:
         try:
             found = self._run(frame)
         finally:
-            frame.pay()
+            if frame.cost > STEP_UNITS:  # what costs less is in the price of the device
+                frame.pay()
         if not isinstance(found, bool):
             raise CelError(NOT_BOOLEAN)
         return found
