@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from moorage.api.podgroup import ElasticQuota
 from moorage.cache.cache import Cache
 from moorage.cache.table import NodeTable
 from moorage.tenancy import quotas
@@ -18,10 +17,10 @@ def tenant_rows(cache: Cache, feature: ElasticQuotas) -> Callable[[], list[dict[
     """A function that returns the tenants; none while quotas are not enabled."""
 
     def rows() -> list[dict[str, Any]]:
-        found = quotas.read(cache.objects.all(ElasticQuota), cache.table.resources)
+        books = quotas.books_of(cache)
+        found, usage = books.quotas, books.usage
         if not found or not feature.enabled:
             return []
-        usage = feature.usage
         usage.catch_up(cache.table)
         totals = _totals(cache.table)
         told = (

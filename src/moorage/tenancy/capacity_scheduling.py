@@ -11,7 +11,7 @@ one.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final
 
 import numpy as np
@@ -63,22 +63,27 @@ def _borrowed(cycle: Cycle, books: Books, pods: Sequence[PodInfo]) -> set[str]:
 
     Pods that are terminating already are included, and their usage is not counted.
     """
-    others = books.quotas.keys() - {cycle.pod.namespace}
-    left = {name: Counter(books.usage.of(name)) for name in others}
-    for uid in cycle.shared.get(BEING_EVICTED, ()):
-        info = cycle.cache.pod(uid)
-        if info is not None and info.pod.namespace in left:
-            left[info.pod.namespace].subtract(dict(info.requests))
     leaving = cycle.shared.get(BEING_EVICTED, set())
     found = {info.uid for info in pods if info.uid in leaving}
+    left: dict[str, Amounts] = {}
     for info in sorted(pods, key=_importance):
-        used = left.get(info.pod.namespace)
-        if used is None or info.uid in found:
+        namespace = info.pod.namespace
+        if info.uid in found or namespace == cycle.pod.namespace or namespace not in books.quotas:
             continue
-        if _may_give(used, books.quotas[info.pod.namespace].minimum, info):
-            used.subtract(dict(info.requests))
+        if namespace not in left:
+            left[namespace] = _used_by_staying(cycle, books, namespace, leaving)
+        if _may_give(left[namespace], books.quotas[namespace].minimum, info):
+            left[namespace].subtract(dict(info.requests))
             found.add(info.uid)
     return found
+
+
+def _used_by_staying(cycle: Cycle, books: Books, namespace: str, leaving: Iterable[str]) -> Amounts:
+    used = Counter(books.usage.of(namespace))
+    for info in map(cycle.cache.pod, leaving):
+        if info is not None and info.pod.namespace == namespace:
+            used.subtract(dict(info.requests))
+    return used
 
 
 def _may_give(used: Amounts, minimum: Limits, info: PodInfo) -> bool:
@@ -128,7 +133,7 @@ class CapacityScheduling(PreFilter, Filter, frozen=True):
             if total
             else quotas.used_by(cycle, books, pod.namespace)
         )
-        limit = quotas.guaranteed(books)[index] if total else quota.maximum[index]
+        limit = books.guaranteed[index] if total else quota.maximum[index]
         asked = dict(cycle.incoming.requests).get(index, 0)
         numbers = (
             resource_amounts.format_amount(name, value) for value in (used[index], asked, limit)
@@ -152,7 +157,7 @@ def _code(cycle: Cycle, pod: Pod) -> int:
         quotas.used_by(cycle, books, pod.namespace),
         quotas.used_by_all(cycle, books),
     )
-    total = quotas.guaranteed(books)
+    total = books.guaranteed
     for index, asked in cycle.incoming.requests:
         if index in quota.maximum and own[index] + asked > quota.maximum[index]:
             return _OVER_MAX + index

@@ -1,6 +1,5 @@
 """ElasticQuotas: writes to their status what namespaces use, and reports contradictory ones."""
 
-from collections import Counter
 from typing import Final
 
 from moorage.api import resource_amounts
@@ -15,7 +14,6 @@ from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.tasks import Start
 from moorage.tenancy import quotas
 from moorage.tenancy.capacity_scheduling import CapacityScheduling
-from moorage.tenancy.usage import TenantUsage
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import RESOURCES, Resource
 from moorage.watch.api_server import ApiServer
@@ -27,10 +25,7 @@ WRITE_SECONDS: Final = 5.0
 
 
 class ElasticQuotas(Feature):
-    """Follows quotas, while any profile has CapacityScheduling; `enabled` tells whether.
-
-    `usage` is the usage of namespaces when it was last brought up to date.
-    """
+    """Follows quotas, while any profile has CapacityScheduling; `enabled` tells whether."""
 
     hears = (QUOTAS.plural,)
     optional = ((QUOTAS,),)
@@ -53,7 +48,6 @@ class ElasticQuotas(Feature):
         self._observers = observers
         self._start = start
         self._alarms = Alarms()
-        self.usage = TenantUsage(lambda pod: pod.namespace)
         self._said: dict[str, str] = {}
         self.enabled = False
         self.reconfigured()
@@ -109,8 +103,8 @@ class ElasticQuotas(Feature):
             self._write_used(quota)
 
     def _is_second(self, quota: ElasticQuota) -> bool:
-        others = self._cache.objects.all(ElasticQuota, quota.namespace)
-        return any(other.key < quota.key and not quotas.problems(other) for other in others)
+        first = quotas.books_of(self._cache).quotas.get(quota.namespace)
+        return first is not None and first.key != quota.key
 
     def _say(self, quota: ElasticQuota, note: str) -> None:
         if self._said.get(quota.uid) != note:
@@ -125,9 +119,9 @@ class ElasticQuotas(Feature):
             )
 
     def _write_used(self, quota: ElasticQuota) -> None:
-        table = self._cache.table
-        self.usage.catch_up(table)
-        used: Counter[int] = self.usage.of(quota.namespace)
+        table, usage = self._cache.table, quotas.books_of(self._cache).usage
+        usage.catch_up(table)
+        used = usage.of(quota.namespace)
         names = sorted({*quota.spec.min, *quota.spec.max})
         indexes = {name: table.resources.find(name) for name in names}
         text = {

@@ -1,13 +1,14 @@
 """Quotas in numbers, and what namespaces use, brought up to date on demand."""
 
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from typing import Final, NamedTuple
 
 from moorage.api import quantity
 from moorage.api.meta import ResourceList
 from moorage.api.podgroup import ElasticQuota
 from moorage.api.quantity import QuantityError
+from moorage.cache.cache import Cache
 from moorage.cache.interner import Interner
 from moorage.framework.cycle import Cycle
 from moorage.tenancy.usage import Amounts, TenantUsage
@@ -42,16 +43,6 @@ def problems(quota: ElasticQuota) -> list[str]:
     return found
 
 
-def read(quotas: Iterable[ElasticQuota], resources: Interner[str]) -> dict[str, Quota]:
-    """The quota of each namespace: of several the first by name; contradictory ones are ignored."""
-    made: dict[str, Quota] = {}
-    for quota in sorted(quotas, key=lambda quota: quota.key):
-        if quota.namespace not in made and not problems(quota):
-            least, most = (_limits(given, resources) for given in (quota.spec.min, quota.spec.max))
-            made[quota.namespace] = Quota(quota.key, least, most)
-    return made
-
-
 def _limits(given: ResourceList, resources: Interner[str]) -> Limits:
     return {
         resources.intern(name): quantity.milli_value(text)
@@ -64,34 +55,73 @@ def _limits(given: ResourceList, resources: Interner[str]) -> Limits:
 NAME: Final = "CapacityScheduling"
 
 
-class Books(NamedTuple):
-    """The quotas by namespace at some version, and what namespaces use."""
+class Books:
+    """The quotas in force by namespace, and what namespaces use, kept up to date change by change.
 
-    version: int
-    quotas: dict[str, Quota]
-    usage: TenantUsage
+    Of several quotas of a namespace the first by name is in force; contradictory ones never are.
+    `guaranteed` is the sum of all mins.
+    """
+
+    def __init__(self, cache: Cache) -> None:
+        self.quotas: dict[str, Quota] = {}
+        self.guaranteed: Amounts = Counter()
+        self.usage = TenantUsage(lambda pod: pod.namespace)
+        self._resources = cache.table.resources
+        self._guarantors: Counter[int] = Counter()
+        """Resource index -> number of quotas whose min names it."""
+        self._written: dict[str, dict[str, ElasticQuota]] = {}
+        cache.objects.follow(ElasticQuota, self._put, self._remove)
+
+    def _put(self, quota: ElasticQuota) -> None:
+        self._written.setdefault(quota.namespace, {})[quota.key] = quota
+        self._choose(quota.namespace)
+
+    def _remove(self, quota: ElasticQuota) -> None:
+        written = self._written.get(quota.namespace, {})
+        written.pop(quota.key, None)
+        if not written:
+            self._written.pop(quota.namespace, None)
+        self._choose(quota.namespace)
+
+    def _choose(self, namespace: str) -> None:
+        """Put the right quota of a namespace in force."""
+        written = sorted(self._written.get(namespace, {}).items())
+        first = next((quota for _, quota in written if not problems(quota)), None)
+        before = self.quotas.pop(namespace, None)
+        if before is not None:
+            self._guarantee(before, -1)
+        if first is None:
+            self.usage.part(namespace)
+            return
+        minimum, maximum = (
+            _limits(each, self._resources) for each in (first.spec.min, first.spec.max)
+        )
+        self.quotas[namespace] = Quota(first.key, minimum, maximum)
+        self._guarantee(self.quotas[namespace], 1)
+        self.usage.join(namespace)
+
+    def _guarantee(self, quota: Quota, sign: int) -> None:
+        for index, amount in quota.minimum.items():
+            self.guaranteed[index] += sign * amount
+            self._guarantors[index] += sign
+            if not self._guarantors[index]:
+                del self.guaranteed[index], self._guarantors[index]
+
+
+def books_of(cache: Cache) -> Books:
+    """The books of a cache's cluster; made on first use."""
+    found: Books | None = cache.table.derived.get(NAME)
+    if found is None:
+        found = cache.table.derived[NAME] = Books(cache)
+    return found
 
 
 def of(cycle: Cycle) -> Books:
     """The books, up to date with quotas and pods."""
-    objects = cycle.cache.objects
-    version = objects.version(ElasticQuota)
-    found: Books | None = cycle.shared.get(NAME)
-    if found is None or found.version != version:
-        quotas = read(cycle.all(ElasticQuota), cycle.table.resources)
-        usage = TenantUsage(lambda pod: pod.namespace) if found is None else found.usage
-        found = cycle.shared[NAME] = Books(version, quotas, usage)
+    found = books_of(cycle.cache)
     if found.quotas:
         found.usage.catch_up(cycle.table)
     return found
-
-
-def guaranteed(books: Books) -> Amounts:
-    """The sum of all mins."""
-    total: Amounts = Counter()
-    for quota in books.quotas.values():
-        total.update(quota.minimum)
-    return total
 
 
 def used_by(cycle: Cycle, books: Books, namespace: str) -> Amounts:
@@ -101,8 +131,7 @@ def used_by(cycle: Cycle, books: Books, namespace: str) -> Amounts:
 
 def used_by_all(cycle: Cycle, books: Books) -> Amounts:
     used = promised_to(cycle, books, {cycle.incoming.uid}, everywhere=True)
-    for namespace in books.quotas:
-        used.update(books.usage.of(namespace))
+    used.update(books.usage.total)
     return used
 
 
@@ -132,9 +161,5 @@ def promised_to(
 
 def _is_above_min(books: Books, namespace: str) -> bool:
     """Whether a namespace uses more than its min of what any quota guarantees."""
-    used, minimum, total = (
-        books.usage.of(namespace),
-        books.quotas[namespace].minimum,
-        guaranteed(books),
-    )
-    return any(used[index] > minimum.get(index, 0) for index in total)
+    used, minimum = books.usage.of(namespace), books.quotas[namespace].minimum
+    return any(used[index] > minimum.get(index, 0) for index in books.guaranteed)

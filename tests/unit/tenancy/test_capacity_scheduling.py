@@ -1,5 +1,6 @@
 """Quotas that lend what is idle, and take it back."""
 
+import sys
 from typing import Any
 
 import pytest
@@ -287,6 +288,39 @@ def test_what_a_namespace_uses_is_written_to_its_quota() -> None:
     world.run(story)
 
     assert world.cluster.read(QUOTAS, "red", "quota")["status"]["used"]["cpu"] == "1"
+
+
+def calls_with(quota_count: int) -> int:
+    """How many functions run while two pods are tried and all quotas are reviewed once more."""
+    quotas = [quota(f"tenant-{i}", {"cpu": "1"}) for i in range(quota_count)]
+    nodes = [node(f"n{i}").offering(cpu="1") for i in range(4)]
+    world = world_of(
+        *nodes, *quotas, *(p.on(f"n{i}") for i, p in enumerate(pods_of("tenant-0", 4)))
+    )
+    calls = 0
+
+    def count(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    async def story(world: GangWorld) -> None:
+        await settle(world, 8)
+        world.apply(*pods_of("tenant-1", 1), *pods_of("tenant-2", 1))
+        sys.setprofile(count)
+        await settle(world, 3)
+        sys.setprofile(None)
+
+    world.run(story)
+    assert set(world.bound("tenant-1")) | set(world.bound("tenant-2")) == {
+        "tenant-1-0",
+        "tenant-2-0",
+    }
+    return calls
+
+
+def test_four_times_as_many_quotas_are_less_than_twice_the_work() -> None:
+    """A pod costs the same; only the reviews of the quotas grow with their number."""
+    assert calls_with(200) < 2 * calls_with(50)
 
 
 class TestBadInput:

@@ -39,3 +39,29 @@ def test_a_pod_is_taken_from_the_tenant_that_it_was_counted_for() -> None:
     usage.catch_up(cache.table)
 
     assert (usage.of("red")[0], usage.of("blue")[0]) == (2000, 0)
+
+
+def test_the_total_is_of_joined_tenants_only() -> None:
+    cache, usage = Cache(), TenantUsage(lambda pod: pod.namespace)
+    cache.put_node(node("a").build())
+    pods = [pod("web", name).requesting(cpu="1").on("a").build() for name in ("red", "blue")]
+    cache.put_pod(pods[0])
+    usage.catch_up(cache.table)
+    usage.join("red")
+    usage.join("blue")
+    assert usage.total[0] == 1000
+
+    cache.put_pod(pods[1])
+    usage.catch_up(cache.table)
+    assert usage.total[0] == 2000
+
+    usage.part("red")
+    assert usage.total[0] == 1000
+
+    cache.table.pod_log.restart()
+    usage.catch_up(cache.table)
+    assert usage.total[0] == 1000
+
+    cache.remove_pod(pods[1].uid)
+    usage.catch_up(cache.table)
+    assert usage.total[0] == 0
