@@ -77,9 +77,11 @@ class ObjectServer(ByteServer):
 
     def put(self, raw: Raw) -> None:
         """Store an object, as a new version."""
-        self._written += 1
         resource = BY_KIND[raw["kind"]]
         key = self._key(resource, raw)
+        if raw == self._objects.get((resource.plural, key)):
+            return  # a write that changes nothing is no event
+        self._written += 1
         version = {"uid": f"{resource.plural}/{key}", "resourceVersion": str(self._written)}
         raw = {**raw, "metadata": {**raw["metadata"], **version}}
         self._objects[resource.plural, key] = raw

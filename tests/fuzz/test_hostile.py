@@ -51,7 +51,7 @@ def test_a_field_that_is_added_is_a_place_at_once() -> None:
 
 
 def test_labels_and_annotations_are_found_where_the_source_names_them() -> None:
-    assert {"alibabacloud.com/gpu-count", "moorage.io/duration-seconds"} <= set(known_names())
+    assert {"alibabacloud.com/gpu-count", "scheduling.x-k8s.io/pod-group"} <= set(known_names())
     assert not {"apps/v1", "resource.k8s.io/v1beta1"} & set(known_names())
 
 

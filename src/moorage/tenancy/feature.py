@@ -129,9 +129,11 @@ class ElasticQuotas(Feature):
             for name, index in indexes.items()
         }
         if text != quota.status.used:
-            self._start(self._patch(quota, text), f"status/{quota.key}")
+            gone = dict.fromkeys(quota.status.used.keys() - text.keys())
+            self._start(self._patch(quota, {**gone, **text}), f"status/{quota.key}")
 
-    async def _patch(self, quota: ElasticQuota, used: dict[str, str]) -> None:
+    async def _patch(self, quota: ElasticQuota, used: dict[str, str | None]) -> None:
+        """Write what is used; None takes a resource out that the quota no longer names."""
         server, patch = self._server, {"status": {"used": used}}
         try:
             await server.patch(QUOTAS, quota.namespace, quota.name, patch, subresource="status")

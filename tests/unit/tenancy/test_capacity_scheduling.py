@@ -323,6 +323,27 @@ def test_four_times_as_many_quotas_are_less_than_twice_the_work() -> None:
     assert calls_with(200) < 2 * calls_with(50)
 
 
+def test_a_resource_that_a_quota_names_no_longer_is_not_in_its_status() -> None:
+    limits = {"cpu": "2", "memory": "8Gi"}
+    world = world_of(node("a"), quota("red", limits, limits), *pods_of("red", 1))
+
+    async def story(world: GangWorld) -> None:
+        await settle(world)
+        assert used(world) == {"cpu": "1", "memory": "0"}
+        raw = world.cluster.read(QUOTAS, "red", "quota")
+        world.cluster.apply({**raw, "spec": {"min": {"cpu": "2"}, "max": {"cpu": "2"}}})
+        await settle(world)
+
+    world.run(story)
+
+    assert used(world) == {"cpu": "1"}
+
+
+def used(world: GangWorld) -> Any:
+    """What the status of the quota says."""
+    return world.cluster.read(QUOTAS, "red", "quota")["status"]["used"]
+
+
 class TestBadInput:
     def test_a_min_above_its_max_is_told_and_ignored(self) -> None:
         wrong = quota("red", {"cpu": "4", "memory": "1Gi"}, {"cpu": "2"})
