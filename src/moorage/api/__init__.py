@@ -18,6 +18,7 @@
     lenient_json        the looser forms that Kubernetes accepts: nulls, numbers, dates
     mismatch            where and how raw data does not match a type
     object_error        ObjectError: a value in an object that cannot be used
+    annotations         numbers and JSON in labels and annotations, within limits
     outside_text        text from outside in paths, headers and on terminals
     name_validation     label keys, label values and resource names, with Kubernetes' error texts
 

@@ -321,7 +321,6 @@ def rejections_for(ports: Ports) -> KubeletRejections:
         ports.queue,
         ports.clock,
         ports.server,
-        ports.profiles,
         ports.reporter,
         ports.observers,
         ports.start,

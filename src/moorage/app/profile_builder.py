@@ -25,6 +25,7 @@ from moorage.rollout.lease_sight import stand_ins
 from moorage.rollout.precedence import GoesFirst, Precedence
 from moorage.rollout.rollback import Canaries
 from moorage.rollout.standin import StandIns
+from moorage.scheduler.kubelet_rejections import KubeletRejections
 from moorage.scheduler.version import Version
 
 ALWAYS_ON: tuple[type[Plugin], ...] = (GangScheduling,)
@@ -52,6 +53,7 @@ def build_version(
                 for each in found.canaries
             },
             StandIns: stand_ins(configuration),
+            KubeletRejections: found.loaded.moorage.node_cooldown.seconds,
             Precedence: tuple(
                 GoesFirst(each.scheduler_name, each.patience.seconds)
                 for each in found.loaded.moorage.yields_to

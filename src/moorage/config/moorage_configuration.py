@@ -146,6 +146,8 @@ class MoorageConfiguration(ConfigStruct, frozen=True):
     unprepared_plugins: UnpreparedPlugins = UnpreparedPlugins.IGNORE
     logging: LoggingSettings = LoggingSettings()
     yields_to: tuple[YieldTo, ...] = ()
+    node_cooldown: Duration = Duration.of_seconds(30)
+    """How long a node is left alone whose kubelet rejected a pod that we bound; 0s for not."""
 
 
 DEFAULT_MOORAGE: Final = MoorageConfiguration()
@@ -170,6 +172,9 @@ def load_moorage_configuration(
         validate_plugin_guard(configuration.plugin_guard, report, ("pluginGuard",))
         validate_yields_to(configuration.yields_to, report, ("yieldsTo",))
         validate_logging(configuration.logging, report, ("logging",))
+        if configuration.node_cooldown < 0:
+            detail = invalid(configuration.node_cooldown, "must not be negative; 0s is off")
+            report.problem(("nodeCooldown",), detail)
     report.raise_problems()
     assert configuration is not None
     return configuration

@@ -1,5 +1,8 @@
 """Pods that a kubelet refused to admit: their node rests for a while, and is read again.
 
+Only pods count that this scheduler bound and that have not run yet: whoever may create pods can
+name a node that refuses them, and an old failure says nothing of the node as it is now.
+
 A watch that selects unfinished pods reports a pod that fails as deleted, in its state before the
 failure. So a pod that vanishes before it ever ran is looked up.
 """
@@ -20,9 +23,9 @@ from moorage.observe.observers import Observers
 from moorage.queue.scheduling_queue import SchedulingQueue
 from moorage.scheduler.feature import Feature
 from moorage.scheduler.intake import Believe
-from moorage.scheduler.profiles import Profiles
 from moorage.scheduler.report import Reporter
 from moorage.scheduler.tasks import Later, Start
+from moorage.scheduler.version import Version
 from moorage.watch.api_errors import ApiError, NotFound
 from moorage.watch.api_resources import NODES, PODS
 from moorage.watch.api_resources import Resource as ApiResource
@@ -56,7 +59,6 @@ class KubeletRejections(Feature):
         queue: SchedulingQueue,
         clock: Clock,
         server: ApiServer,
-        profiles: Profiles,
         reporter: Reporter,
         observers: Observers,
         start: Start,
@@ -68,7 +70,6 @@ class KubeletRejections(Feature):
         self._queue = queue
         self._clock = clock
         self._server = server
-        self._profiles = profiles
         self._reporter = reporter
         self._observers = observers
         self._start = start
@@ -76,16 +77,34 @@ class KubeletRejections(Feature):
         self._believe = believe
         self._seconds = seconds
         self._looks = 0
+        self._bound: set[str] = set()
+        """The uids of pods that this scheduler has bound and that have not begun to run."""
         self.rejections = 0
 
+    def configured(self, version: Version) -> None:
+        """Take over how long nodes rest; 0 for not at all."""
+        self._seconds = version.features.get(KubeletRejections, REST_SECONDS)
+
+    def before(self, change: Change, resource: ApiResource) -> None:
+        """Note a pod that appears on the node for which it was assumed."""
+        new = change.new
+        if not isinstance(new, Pod) or new.uid not in self._cache.assumed:
+            return
+        if new.spec.node_name == self._cache.node_of(new.uid):
+            self._bound.add(new.uid)
+
     def after(self, change: Change, resource: ApiResource) -> None:
-        """Check whether a pod of our profiles that has failed or vanished was rejected."""
-        old, new = change.old, change.new
-        if isinstance(new, Pod):
-            if is_rejection(new) and new.spec.scheduler_name in self._profiles:
-                self._rejected(new)
-        elif isinstance(old, Pod) and old.spec.scheduler_name in self._profiles:
-            self._vanished(old)
+        """Check whether a pod that we bound has failed or vanished because it was rejected."""
+        pod = change.new if change.new is not None else change.old
+        if not isinstance(pod, Pod) or pod.uid not in self._bound:
+            return
+        if change.new is None:
+            self._bound.discard(pod.uid)
+            self._vanished(pod)
+        elif pod.status.phase not in ("", "Pending"):
+            self._bound.discard(pod.uid)
+            if is_rejection(pod):
+                self._rejected(pod)
 
     def tick(self, now: float) -> None:
         """End the rest of nodes whose time is over, and retry pods that were refused for it."""
@@ -112,8 +131,10 @@ class KubeletRejections(Feature):
         """Let the pod's node rest, record an event, and read the node again."""
         node = pod.spec.node_name
         self.rejections += 1
-        self._cache.resting[node] = self._clock.now() + self._seconds
-        why = f"{pod.status.reason}: node {node} rejected the pod and is left alone for a while"
+        why = f"{pod.status.reason}: node {node} rejected the pod"
+        if self._seconds > 0:
+            self._cache.resting[node] = self._clock.now() + self._seconds
+            why += " and is left alone for a while"
         self._reporter.event(pod, "Warning", "NodeRejected", "Scheduling", why)
         self._start(self._reread(node), f"reread/{node}")
 

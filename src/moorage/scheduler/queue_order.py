@@ -3,10 +3,19 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
+from moorage.api.node import Node
+from moorage.api.pod import Pod
 from moorage.cache.cache import Cache
 from moorage.cycle.filtering import COOLDOWN
 from moorage.cycle.profile import Profile
-from moorage.framework.events import ANY_EVENT, EventHint
+from moorage.framework.events import (
+    ANY_EVENT,
+    Action,
+    ClusterEvent,
+    EventHint,
+    Hint,
+    Resource,
+)
 from moorage.framework.extenders import EXTENDER
 from moorage.framework.plugin_errors import OnPluginError, ignore_plugin_error
 from moorage.framework.points import QueueSort
@@ -46,8 +55,18 @@ def queue_for(
     )
 
 
-_ALWAYS: Final = {COOLDOWN: (EventHint(ANY_EVENT),), EXTENDER: (EventHint(ANY_EVENT),)}
-"""Refusals that no plugin makes: the node rests, or an extender refused. Any event may help."""
+def _rested(pod: Pod, old: Node | None, new: Node | None) -> Hint:
+    """A node's rest has ended, which is no change of an object, or there is another node."""
+    return Hint.QUEUE if old is None else Hint.SKIP
+
+
+_ALWAYS: Final = {
+    COOLDOWN: (
+        EventHint(ClusterEvent(Resource.NODE, Action.ADD | Action.UPDATE), _rested, per_event=True),
+    ),
+    EXTENDER: (EventHint(ANY_EVENT),),
+}
+"""Refusals that no plugin makes: the node rests, or an extender refused (any event may help)."""
 
 
 def settings_for(

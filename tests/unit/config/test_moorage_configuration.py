@@ -54,6 +54,12 @@ def test_what_holds_for_all_holds_for_one_that_says_nothing_else() -> None:
             id="a deadline in the past",
         ),
         pytest.param(
+            "pluginGuard:",
+            "nodeCooldown: -1s\npluginGuard:",
+            's.yaml:6: nodeCooldown: Invalid value: "-1s": must not be negative; 0s is off',
+            id="a cooldown in the past",
+        ),
+        pytest.param(
             "deadline: 200ms",
             "dedline: 200ms",
             's.yaml:7: pluginGuard.dedline: unknown field; did you mean "deadline"?',

@@ -32,7 +32,10 @@ from moorage.framework.plugin import Plugin
 from moorage.memory.kubelet import Kubelet
 from moorage.memory.memory_cluster import MemoryCluster
 from moorage.observe.records import Attempt, Result
+from moorage.queue.backoff import Backoff
+from moorage.scheduler.kubelet_rejections import KubeletRejections
 from moorage.scheduler.scheduler import Scheduler
+from moorage.scheduler.version import Version
 from moorage.testing import NodeBuilder, PodBuilder, node, pod
 from moorage.watch.api_errors import Conflict
 from moorage.watch.api_resources import EVENTS, NODES, PODS, Resource
@@ -439,6 +442,98 @@ def test_a_node_whose_kubelet_rejects_our_pod_is_read_again(
         assert table.node(table.row_of["a"]).status.allocatable == {"cpu": "7m"}
 
     world.run(story)
+
+
+def test_a_pod_that_names_its_node_itself_rests_nobody() -> None:
+    """Else whoever may create pods could put every node to rest, again and again."""
+    world = World(node("a"), pod("named").requesting(cpu="99").on("a"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        Kubelet(world.cluster).reject("default", "named")
+        world.apply(pod("ours"))
+        await world.clock.sleep(5)
+
+    world.run(story)
+
+    assert world.node_of("ours") == "a"
+    assert world.events("NodeRejected") == []
+
+
+def test_a_pod_that_had_failed_before_rests_nobody() -> None:
+    """A dump has pods that failed long ago; their later changes say nothing new either."""
+    failed = pod("old").on("a")
+    failed.raw["status"] = {"phase": "Failed", "reason": "OutOfcpu"}
+    world = World(node("a"), failed)
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        await world.cluster.patch(PODS, "default", "old", {"metadata": {"labels": {"r": "1"}}})
+        world.apply(pod("ours"))
+        await world.clock.sleep(5)
+
+    world.run(story)
+
+    assert world.node_of("ours") == "a"
+
+
+def test_later_changes_of_a_rejected_pod_do_not_prolong_the_rest() -> None:
+    world = World(node("a"), pod("first"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        Kubelet(world.cluster).reject("default", "first")
+        world.apply(pod("second"))
+        await world.clock.sleep(20)
+        assert world.node_of("second") is None
+        await world.cluster.patch(PODS, "default", "first", {"metadata": {"labels": {"r": "1"}}})
+        await world.clock.sleep(20)
+
+    world.run(story)
+
+    assert world.node_of("second") == "a"
+
+
+def test_while_a_node_rests_only_the_end_or_another_node_wakes_who_waits_for_it() -> None:
+    world = World(node("a"), pod("first"), pod("other").scheduled_by("another").on("a"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        Kubelet(world.cluster).reject("default", "first")
+        for i in range(5):
+            world.apply(pod(f"w{i}"))
+        await world.clock.sleep(2)
+        assert len(world.scheduler.cache.resting) == 1
+        world.attempts.clear()
+        for turn in range(15):
+            labels = {"metadata": {"labels": {"turn": str(turn)}}}
+            await world.cluster.patch(PODS, "default", "other", labels)
+            await world.cluster.patch(NODES, "", "a", labels)
+            await world.clock.sleep(1)
+        assert world.attempts == []
+        world.apply(node("b"))
+        await world.clock.sleep(1)
+
+    world.run(story)
+
+    assert {world.node_of(f"w{i}") for i in range(5)} == {"b"}
+
+
+def test_a_cooldown_of_0_is_none() -> None:
+    world = World(node("a"), pod("first"))
+
+    async def story(world: World) -> None:
+        await world.clock.sleep(1)
+        version = Version(1, "", {}, Backoff(), features={KubeletRejections: 0.0})
+        world.scheduler.feature(KubeletRejections).configured(version)
+        Kubelet(world.cluster).reject("default", "first")
+        world.apply(pod("second"))
+        await world.clock.sleep(5)
+
+    world.run(story)
+
+    assert world.node_of("second") == "a"
+    assert world.events("NodeRejected") == ["OutOfcpu: node a rejected the pod"]
 
 
 def test_a_pod_of_another_scheduler_that_is_rejected_rests_nobody() -> None:
