@@ -12,6 +12,7 @@ from moorage.api.node import Node
 from moorage.api.node_selectors import compile_node_selector
 from moorage.devices.feature_gates import DEFAULT, Features
 from moorage.devices.inventory import Inventory, PoolDevice, PoolID, SliceEntry, nano
+from moorage.devices.selection import MOST_KEPT
 
 
 class PoolsError(Exception):
@@ -67,6 +68,8 @@ class NodePools:
         """One byte per candidate, in which searches with equal requests note what is known."""
         found = self._looked_at.get(asked)
         if found is None:
+            if len(self._looked_at) >= MOST_KEPT:
+                self._looked_at.clear()
             found = self._looked_at[asked] = bytearray(len(self.candidates))
         return found
 

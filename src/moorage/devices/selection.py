@@ -25,6 +25,8 @@ _UNKNOWN: Final = 0
 _MATCHES: Final = 1
 _DIFFERS: Final = 2
 _FAILS: Final = 3
+MOST_KEPT: Final = 256
+"""How many lists of selectors a slice, or a node, keeps results of."""
 COMPILE_UNITS: Final = 10
 """What compiling pays for each letter."""
 _HINT: Final = (
@@ -59,6 +61,9 @@ def matches(selectors: Selectors, device: PoolDevice, budget: WorkBudget = UNLIM
     entry = device.entry
     verdicts = entry.verdicts.get(selectors)
     if verdicts is None:
+        if len(entry.verdicts) >= MOST_KEPT:
+            entry.verdicts.clear()
+            entry.errors.clear()
         verdicts = entry.verdicts[selectors] = bytearray(len(entry.devices))
     known = verdicts[device.index]
     if known == _UNKNOWN:

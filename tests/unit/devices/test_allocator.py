@@ -13,6 +13,7 @@ from moorage.devices.claim_tracker import ClaimTracker
 from moorage.devices.inventory import Inventory
 from moorage.devices.node_pools import PoolIndex
 from moorage.devices.requests import AllocationError
+from moorage.devices.selection import MOST_KEPT
 from moorage.devices.work_budget import (
     STEP_UNITS,
     UNITS_PER_SECOND,
@@ -36,8 +37,12 @@ class Search:
         inventory = Inventory()
         inventory.put_slice(decode_as({"metadata": {"name": "s"}, "spec": spec}, ResourceSlice))
         self.tracker = ClaimTracker(inventory)
+        self.inventory = inventory
         self._pools = PoolIndex(inventory)
         self._node = node("a").build()
+
+    def known(self) -> dict[Any, bytearray]:
+        return self._pools.of(self._node)._looked_at
 
     def find(self, claim: ResourceClaim, budget: WorkBudget = UNLIMITED) -> list[str] | None:
         pools = self._pools.of(self._node)
@@ -150,3 +155,17 @@ def test_selectors_that_were_paid_for_need_not_be_paid_for_again() -> None:
 
     assert found == [f"d{number}" for number in range(6)]
     assert attempts == 3
+
+
+def test_selectors_of_claims_that_come_and_go_are_forgotten() -> None:
+    """What an author of claims makes up is kept for a while: results, and the texts of errors."""
+    search = Search(device("d", "new"))
+    (entry,) = search.inventory.slices()
+    kept: list[int] = []
+    for number in range(2 * MOST_KEPT):
+        assert search.find(claim(f"{number} >= 0")) == ["d"]
+        with pytest.raises(AllocationError):
+            search.find(claim(f"1 / 0 == {number}"))
+        kept.append(max(len(entry.verdicts), len(entry.errors), len(search.known())))
+
+    assert max(kept) == MOST_KEPT
