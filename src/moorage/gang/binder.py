@@ -80,6 +80,8 @@ class GangBinder:
         self._permitted: set[str] = set()
         self._bound: set[str] = set()
         self._failed: dict[str, Failure] = {}
+        self._enough = True
+        self._setbacks = -1, -1, -1
         self._slots = asyncio.Semaphore(AT_ONCE)
 
     async def run(self) -> None:
@@ -109,9 +111,16 @@ class GangBinder:
         return [placement for placement in self._placed if _uid(placement) not in done]
 
     def _is_enough(self) -> bool:
-        """Whether the group is whole if all held pods will be bound."""
-        held = {_uid(placement) for placement in self._placed} - self._failed.keys()
-        return self._group.is_whole(self._elsewhere() | held)
+        """Whether the group is whole if all held pods will be bound.
+
+        It is asked for each pod, so it is found out again only after a setback.
+        """
+        setbacks = len(self._placed), len(self._failed), self._group.setbacks
+        if setbacks != self._setbacks:
+            held = {_uid(placement) for placement in self._placed} - self._failed.keys()
+            self._enough = self._group.is_whole(self._elsewhere() | held)
+            self._setbacks = setbacks
+        return self._enough
 
     def _elsewhere(self) -> set[str]:
         """Uids of the group's pods that were on a node before."""

@@ -38,6 +38,7 @@ class Group:
 
     __slots__ = (
         "_kinds",
+        "_leaves",
         "_retry",
         "arrived",
         "failures",
@@ -48,6 +49,7 @@ class Group:
         "placed",
         "refused_by",
         "room_helps",
+        "setbacks",
         "started",
         "state",
         "timed_out",
@@ -77,7 +79,11 @@ class Group:
         """The tree, if this is a CompositePodGroup's group; its pods are those of the tree."""
         self.waits_for = ""
         """The key of a missing CompositePodGroup above it; empty if none is missing."""
+        self.setbacks = 0
+        """Counts what may make it less whole: pods that leave nodes, versions of its objects."""
         self._kinds: Kinds = Counter()
+        self._leaves: Counter[str] = Counter()
+        """PodGroup key -> number of its pods, here or on nodes."""
         self._retry = False
         """Whether all of its pods are released next, and not only those that are gated."""
 
@@ -141,7 +147,7 @@ class Group:
     def is_incomplete(self) -> bool:
         """Whether pods of the group must still be created."""
         if self.tree is not None:
-            return not self.tree.has(self._by_leaf(self.pods.values()))
+            return not self.tree.has(self._leaves)
         return self.members < self.minimum and not self.is_replacing
 
     @property
@@ -184,9 +190,8 @@ class Group:
 
     def by_leaf(self, uids: Collection[str]) -> Counter[str]:
         """PodGroup key -> number of these pods."""
-        return self._by_leaf(pod for uid, pod in self.pods.items() if uid in uids)
-
-    def _by_leaf(self, pods: Iterable[Pod]) -> Counter[str]:
+        both = self.waiting, self.placed
+        pods = (pod for found in both for uid, pod in found.items() if uid in uids)
         return Counter(map(podgroup.member_key, pods))
 
     def scheduled(self, assumed: Container[str]) -> int:
@@ -201,7 +206,7 @@ class Group:
         if _is_gated(pod):
             self.gated[pod.uid] = pod
             return
-        likeness.count(self._kinds, pod)
+        self._count(pod)
         if pod.spec.node_name:
             self.placed[pod.uid] = pod
             self.note_start()
@@ -221,26 +226,39 @@ class Group:
         if pods is self.gated:
             pods[pod.uid] = pod
             return True
-        likeness.uncount(self._kinds, known)
-        likeness.count(self._kinds, pod)
+        self._uncount(known)
+        self._count(pod)
         pods[pod.uid] = pod
         return True
 
     def remove(self, uid: str) -> None:
         self.gated.pop(uid, None)
+        self.setbacks += uid in self.placed
         pod = self.waiting.pop(uid, None) or self.placed.pop(uid, None)
         if pod is not None:
-            likeness.uncount(self._kinds, pod)
+            self._uncount(pod)
         if not self.waiting:
             self.arrived = None
             self.timed_out = False
         if not self.placed:
             self.started = False
 
+    def _count(self, pod: Pod) -> None:
+        likeness.count(self._kinds, pod)
+        self._leaves[podgroup.member_key(pod)] += 1
+
+    def _uncount(self, pod: Pod) -> None:
+        likeness.uncount(self._kinds, pod)
+        leaf = podgroup.member_key(pod)
+        self._leaves[leaf] -= 1
+        if not self._leaves[leaf]:
+            del self._leaves[leaf]
+
     def put_object(self, obj: PodGroup, *, has_run: bool) -> None:
         """Take over a new or changed object; `has_run`: its status says that it was whole."""
         if obj.uid not in self.objects and has_run:
             self.started = True
+        self.setbacks += 1
         self.objects.pop(obj.uid, None)
         self.objects[obj.uid] = obj
         self.note_start()
@@ -264,7 +282,7 @@ class Group:
         if self.minimum < 1:
             return None
         if self.is_incomplete and self.tree is not None:
-            ready = self.tree.satisfied(self._by_leaf(self.pods.values()))
+            ready = self.tree.satisfied(self._leaves)
             return (
                 f"waiting for pods of {self.title}: {ready} of the {self.tree.minimum} groups "
                 "needed have theirs"
@@ -364,6 +382,7 @@ class Group:
     def validate(self) -> None:
         """Raise AssertionError if the group is inconsistent."""
         assert not self.waiting.keys() & self.placed.keys(), f"{self}: on a node, and waiting"
+        assert self._leaves == self.by_leaf(self.pods), f"{self}: {self._leaves}"
         assert not self.gated.keys() & self.pods.keys(), f"{self}: gated, and not"
         assert (self.arrived is None) == (not self.waiting), f"{self}: arrived {self.arrived}"
         assert bool(self.leaving) == (self.state in WAITS_FOR_VICTIMS), f"{self}: {self.leaving}"
