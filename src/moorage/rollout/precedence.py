@@ -6,6 +6,7 @@ less than `patience` and was not found unschedulable. After that it goes on, bec
 scheduler may be down.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -74,11 +75,14 @@ class Precedence(Feature):
         return (counter(catalogue.YIELDED, self._yielded.items()),)
 
     def _first(self, own: str) -> str | None:
-        """A scheduler with a pod that has been pending for less than its patience."""
+        """A scheduler with a pod that has been pending for less than its patience.
+
+        Pods are kept in the order in which they came: only the last can be the youngest.
+        """
         now = self._clock.now()
         for name, patience in self._patience.items():
-            times = self._waiting[name].values() if name != own else ()
-            if any(now - since < patience for since in times):
+            youngest = next(reversed(self._waiting[name].values()), -math.inf)
+            if name != own and now - youngest < patience:
                 return name
         return None
 

@@ -2,6 +2,9 @@
 
 import asyncio
 import random
+import sys
+from types import FrameType, SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -11,11 +14,17 @@ from moorage.app.assembly import assemble
 from moorage.app.config_bundle import load_bundle
 from moorage.app.config_text import ConfigText
 from moorage.app.profile_builder import build_version
+from moorage.cache.cache import Cache
 from moorage.clock import VirtualClock, run_virtual
 from moorage.config.field_errors import ConfigError
+from moorage.framework.queued_pod import QueuedPod
 from moorage.memory.memory_cluster import MemoryCluster
+from moorage.rollout.precedence import GoesFirst, Precedence
+from moorage.scheduler.outcome import Outcome
+from moorage.scheduler.version import Version
 from moorage.testing import node, pod
 from moorage.watch.api_resources import PODS
+from moorage.watch.reflector import Change
 
 BATCH = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -94,3 +103,33 @@ def test_what_is_wrong_is_named(entry: str, place: str) -> None:
         load_bundle([ConfigText("f", text.encode())], built_in_plugins.built_in())
 
     assert place in str(error.value)
+
+
+def test_pods_that_have_waited_long_are_not_looked_at_again_for_each_pod() -> None:
+    clock, queued = VirtualClock(1000.0), QueuedPod(Cache().info(pod("batch").build()), 1000.0)
+    outcome = SimpleNamespace(put_back=lambda *_, **__: True)
+    precedence = Precedence(clock, cast("Outcome", outcome))
+    given = {Precedence: (GoesFirst("critical", 2.0),)}
+    precedence.configured(cast("Version", SimpleNamespace(features=given)))
+    calls = 0
+
+    def arrive(name: str) -> None:
+        made = pod(name).scheduled_by("critical").build()
+        precedence.after(Change("added", None, made), PODS)
+
+    def count(frame: FrameType, event: str, arg: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    for number in range(1000):
+        arrive(f"critical-{number}")
+    clock.advance(2.0)
+    sys.setprofile(count)
+    try:
+        assert not precedence.claims(queued)
+    finally:
+        sys.setprofile(None)
+    assert calls < 20
+
+    arrive("young")
+    assert precedence.claims(queued)
