@@ -28,7 +28,7 @@ class DeviceCache:
         self.inventory = Inventory()
         self.classes = Classes()
         self.claims = claims(self.inventory)
-        self.pools = PoolIndex(self.inventory)
+        self.pools = PoolIndex(self.inventory, cache.table.row_of)
         self.columns: dict[Any, Any] = {}
         """Results that plugins keep for pods with equal claims, by their own keys."""
         self.verdicts: dict[Any, Any] = {}

@@ -127,6 +127,8 @@ class Inventory:
         self.by_pool: dict[PoolID, dict[str, SliceEntry]] = {}
         self.changed: RowLog[str | None] = RowLog()
         self.node_versions: dict[str, int] = {}
+        """By the nodes that have slices; no version is given twice, so that no reader of an earlier
+        one takes a node for unchanged whose slices were deleted and made anew."""
         self.shared_version = 0
         self._slices: dict[str, SliceEntry] = {}
         self._rules: dict[str, DeviceTaintRule] = {}
@@ -180,7 +182,11 @@ class Inventory:
         if not pool:
             del self.by_pool[entry.pool_id]
         if entry.node_name:
-            del self.by_node[entry.node_name][name]
+            own = self.by_node[entry.node_name]
+            del own[name]
+            if not own:
+                del self.by_node[entry.node_name]
+                self.node_versions.pop(entry.node_name, None)
         else:
             del self.shared[name]
 
@@ -189,8 +195,8 @@ class Inventory:
         names = self.nodes_of(entry.pool_id)
         if names is not None and len(names) == 1:
             node = entry.node_name
-            self.node_versions[node] = self.node_versions.get(node, 0) + 1
             self.changed.append(node)
+            self.node_versions[node] = self.changed.version
         else:
             self.shared_version += 1
             self.changed.append(None)

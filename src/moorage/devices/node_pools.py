@@ -4,8 +4,8 @@ Only slices of a pool's newest generation count. A pool with missing slices is i
 contradictory slices is invalid. Nothing is allocated from either.
 """
 
-from collections.abc import Hashable, Iterable
-from typing import NamedTuple
+from collections.abc import Container, Hashable, Iterable
+from typing import Final, NamedTuple
 
 from moorage.api.affinity import NodeSelector
 from moorage.api.node import Node
@@ -74,11 +74,20 @@ class NodePools:
         return found
 
 
-class PoolIndex:
-    """The pools of each node, kept until its slices or its labels change."""
+LOOKED_THROUGH_FROM: Final = 64
+"""How many nodes' pools are kept before those of deleted nodes are looked for."""
 
-    def __init__(self, inventory: Inventory) -> None:
+
+class PoolIndex:
+    """The pools of each node, kept until its slices or its labels change.
+
+    `nodes` are the names of the nodes that there are; those of others are dropped now and then.
+    """
+
+    def __init__(self, inventory: Inventory, nodes: Container[str] = ()) -> None:
         self._inventory = inventory
+        self._nodes = nodes
+        self._most = LOOKED_THROUGH_FROM
         self._kept: dict[tuple[str, bool], tuple[int, int, Node, NodePools]] = {}
 
     def of(self, node: Node, features: Features = DEFAULT) -> NodePools:
@@ -90,6 +99,11 @@ class PoolIndex:
             return kept[3]
         found = NodePools(gather_pools(inventory, node, features))
         self._kept[key] = (shared, own, node, found)
+        if len(self._kept) > self._most:
+            self._kept = {
+                kept: pools for kept, pools in self._kept.items() if kept[0] in self._nodes
+            }
+            self._most = 2 * len(self._kept) + LOOKED_THROUGH_FROM
         return found
 
 

@@ -110,11 +110,15 @@ class Preemption(Feature):
             self.leaving.discard(sample.uid)
 
     def after(self, change: Change, resource: Resource) -> None:
-        """Note a new pod, which may close a circle; read PriorityClasses for spared pods."""
+        """Note a new pod, which may close a circle, and forget one that is gone; read
+        PriorityClasses for spared pods."""
         if resource == PRIORITY_CLASSES:
             self._reconsider()
         elif change.old is None and isinstance(change.new, Pod):
             self.guard.arrived(change.new)
+        elif change.new is None and isinstance(change.old, Pod):
+            self.guard.left(change.old)
+            self._failures.pop(change.old.uid, None)
 
     def nominated(self, cycle: Cycle, profile: Profile, nominated: Nominated) -> None:
         """Nominate the pod to the node, and start to evict its victims.
@@ -228,7 +232,7 @@ class Preemption(Feature):
         done = await self._evictor.carry_out(order, victims, Hearing(last, self._sent_back))
         if not done:
             self._spare(victims)
-            await self._clock.sleep(self._failed(pod.uid))
+            await self._clock.sleep(self._failed(pod))
         else:
             self._failures.pop(pod.uid, None)
         self._let_go(pod.uid, again=not done)
@@ -244,9 +248,12 @@ class Preemption(Feature):
         if queued is not None and (again or queued.state is State.GATED):
             self._queue.activate([uid], self._clock.now())
 
-    def _failed(self, uid: str) -> float:
+    def _failed(self, pod: Pod) -> float:
         """How many seconds a preemptor must wait after its evictions have failed once more."""
-        self._failures[uid] = failures = self._failures.get(uid, 0) + 1
+        failures = self._failures.get(pod.uid, 0) + 1
+        known = self._known.pod(pod.key)
+        if known is not None and known.uid == pod.uid:
+            self._failures[pod.uid] = failures
         return RETRY.duration(failures)
 
     def _is_there(self, victim: Pod) -> bool:

@@ -43,6 +43,11 @@ class LoopGuard:
             if found is not None:
                 found.add(pod.uid)
 
+    def left(self, pod: Pod) -> None:
+        """Forget a pod that is gone: it will be no victim."""
+        if self._newcomers:
+            self._newcomers.get(owner(pod), set()).discard(pod.uid)
+
     def note(self, preemptor: Pod, victim: Pod, now: float, limit: int) -> bool:
         """Count an eviction; whether it is the `limit`th turn of a circle, which is now stopped."""
         self._prune(now)

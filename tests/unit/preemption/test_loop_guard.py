@@ -152,3 +152,14 @@ class Rivals(MemoryCluster):
             self.evicted.append(name)
             made = owned(low(f"rival-{len(self.evicted)}", "a"), "rival")
             self.apply({"apiVersion": "v1", "kind": "Pod", **made.raw})
+
+
+def test_only_pods_that_there_are_may_be_newcomers() -> None:
+    guard, vip = LoopGuard(), owned(high("vip"), "vips").build()
+    rivals = [owned(low(f"rival-{i}", "a"), "rival").build() for i in range(100)]
+    guard.note(vip, rivals[0], 1000.0, 10)
+    for number, rival in enumerate(rivals[1:], 1):
+        guard.arrived(rival)
+        guard.left(rivals[number - 1])
+
+    assert guard._newcomers == {"ReplicaSet default/rival": {rivals[-1].uid}}

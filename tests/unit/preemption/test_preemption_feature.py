@@ -335,3 +335,27 @@ def test_a_victim_that_is_let_through_at_the_last_moment_is_marked_and_deleted()
     world.run(story)
 
     assert world.bound() == {"vip": "a"}
+
+
+def test_nothing_is_kept_of_preemptors_that_are_gone() -> None:
+    """Neither of one that is deleted after its evictions have failed, nor of one before."""
+    world = GangWorld(
+        node("a").offering(cpu="1"), low("kept", "a"), cluster=Forbidding, backoff=(5.0, 5.0)
+    )
+
+    async def story(world: GangWorld) -> None:
+        feature = world.scheduler.feature(Preemption)
+        world.apply(high("vip"))
+        await settle(world, 2)
+        assert set(feature._failures) == {"default/vip"}
+        for number in range(3):
+            world.apply(high(f"vip-{number}"))
+            await settle(world, 0.5 * number)
+            await world.cluster.delete(PODS, "default", f"vip-{number}", grace_period_seconds=0)
+        await world.cluster.delete(PODS, "default", "vip", grace_period_seconds=0)
+        await settle(world, 60)
+        assert feature._failures == {}
+
+    world.run(story)
+
+    assert world.failures
