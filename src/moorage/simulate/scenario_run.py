@@ -201,7 +201,7 @@ class _Run:
             self._seed,
             kpis,
             curve,
-            _thinned(self._meter.times.waits()),
+            even_sample(self._meter.times.waits(), _MOST_WAITS),
             tuple(self._views),
             self._errors(),
             gave_up,
@@ -288,9 +288,10 @@ class _Run:
         self._next_arrival()
 
 
-def _thinned(values: list[float]) -> tuple[float, ...]:
+def even_sample(values: Iterable[float], most: int) -> tuple[float, ...]:
+    """Values in order; of more than `most`, so many: the first, the last, and evenly between."""
     ordered = sorted(values)
-    if len(ordered) <= _MOST_WAITS:
+    if len(ordered) <= most:
         return tuple(ordered)
     last = len(ordered) - 1
-    return tuple(ordered[i * last // (_MOST_WAITS - 1)] for i in range(_MOST_WAITS))
+    return tuple(ordered[i * last // (most - 1)] for i in range(most))

@@ -57,6 +57,7 @@ def test_what_one_process_learnt_another_goes_on_from() -> None:
 def test_what_was_learnt_since_goes_before_what_is_read() -> None:
     server = cluster()
     asyncio.run(StrategyWriter(server, lambda: [learnt(safety=200).profile]).write())
+    assert "safety" in written(server)["strategies.json"]
     shared = learnt(safety=400).profile.shared
 
     asyncio.run(StrategyReader(SOURCE, server).read()).write(shared)
@@ -67,10 +68,33 @@ def test_what_was_learnt_since_goes_before_what_is_read() -> None:
 
 def test_nothing_is_written_while_nothing_was_learnt() -> None:
     server = cluster()
+    world = Cluster(plugins=[AdaptiveSchedulingPlugin()])
+    learners = adaptive_scheduling.learned_strategies(world.profile.shared).learners
+    learners["web"] = Learner(values={"safety": 200})
+    writer = StrategyWriter(server, lambda: [world.profile])
 
-    asyncio.run(StrategyWriter(server, lambda: [Cluster().profile]).write())
-
+    asyncio.run(writer.write())
     assert written(server) == {}
+
+    learners["web"] = Learner(values={"safety": 200}, windows=1)
+    asyncio.run(writer.write())
+    assert "safety" in written(server)["strategies.json"]
+
+
+def test_what_is_written_is_written_again_only_when_it_has_changed() -> None:
+    server, world = cluster(), learnt(safety=200)
+    writer = StrategyWriter(server, lambda: [world.profile])
+    versions = []
+
+    for safety in (200, 200, 400, 400):
+        adaptive_scheduling.learned_strategies(world.profile.shared).learners["web"].values.update(
+            safety=safety
+        )
+        asyncio.run(writer.write())
+        versions.append(server.resource_version)
+
+    assert versions[0] == versions[1] < versions[2] == versions[3]
+    assert '"safety":400' in written(server)["strategies.json"]
 
 
 class Broken(Filter, frozen=True):
@@ -92,10 +116,16 @@ def test_a_plugin_that_cannot_say_what_it_reads_ends_nothing() -> None:
     assert "web" in written(server)["strategies.json"]
 
 
-def test_a_missing_config_map_names_its_remedy_and_stops_nothing() -> None:
-    server = cluster(has_map=False)
+def test_a_missing_config_map_names_its_remedy_and_stops_nothing(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    server, world = cluster(has_map=False), learnt(safety=200)
+    writer = StrategyWriter(server, lambda: [world.profile])
 
-    asyncio.run(StrategyWriter(server, lambda: [learnt(safety=200).profile]).write())
+    for _ in range(2):
+        asyncio.run(writer.write())
+    assert [said.getMessage() for said in caplog.records] == ["strategies not written"]
+    assert "deploy/components/strategies" in str(vars(caplog.records[0]))
     with pytest.raises(FeedError, match="deploy/components/strategies"):
         asyncio.run(StrategyReader(SOURCE, server).read())
 

@@ -58,8 +58,15 @@ def watchdog(loop: Loop, clock: Clock) -> LoopWatchdog:
     return LoopWatchdog(loop, clock)
 
 
-def test_a_loop_with_nothing_to_do_is_not_stuck(watchdog: LoopWatchdog, clock: Clock) -> None:
+def test_a_loop_with_nothing_to_do_is_not_stuck(
+    watchdog: LoopWatchdog, loop: Loop, clock: Clock
+) -> None:
+    loop.ready = 3
+    watchdog.beat(BEAT_SECONDS)
     clock.time = 10 * STUCK_SECONDS
+    assert watchdog.stuck() is not None
+
+    loop.ready = 0
 
     assert watchdog.stuck() is None
 
@@ -77,7 +84,11 @@ def test_ready_pods_without_attempts_mean_that_it_is_stuck(
 
 def test_attempts_mean_that_it_gets_on(watchdog: LoopWatchdog, loop: Loop, clock: Clock) -> None:
     loop.ready = 3
-    for minute in range(1, 4):
+    watchdog.beat(BEAT_SECONDS)
+    clock.time = STUCK_SECONDS
+    assert watchdog.stuck() is not None
+
+    for minute in range(2, 5):
         loop.attempts += 1
         clock.time = minute * STUCK_SECONDS
         watchdog.beat(BEAT_SECONDS)
@@ -90,11 +101,14 @@ def test_a_loop_that_may_not_attempt_is_not_stuck(
     watchdog: LoopWatchdog, loop: Loop, clock: Clock, reason: str
 ) -> None:
     loop.ready = 3
+    watchdog.beat(BEAT_SECONDS)
+    clock.time = STUCK_SECONDS
+    assert watchdog.stuck() is not None
+
     if reason == "standing by":
         loop.active.value = False
     else:
         loop.synced = False
-    clock.time = STUCK_SECONDS
 
     assert watchdog.stuck() is None
 
@@ -106,8 +120,10 @@ def test_pods_that_came_late_count_from_when_they_came(
     watchdog.beat(BEAT_SECONDS)
     loop.ready = 1
     clock.time = 100.0 + STUCK_SECONDS - 1
-
     assert watchdog.stuck() is None
+
+    clock.time = 100.0 + STUCK_SECONDS
+    assert watchdog.stuck() is not None
 
 
 def test_the_lag_is_the_worst_since_last_asked(watchdog: LoopWatchdog) -> None:

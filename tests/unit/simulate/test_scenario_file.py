@@ -1,5 +1,6 @@
 """Scenario files: every part of one has an effect, and every fault its line."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from moorage.config.field_errors import ConfigError, InputError
 from moorage.simulate.candidate import read_candidates
 from moorage.simulate.scenario import Scenario
 from moorage.simulate.scenario_file import read_scenario_file
-from moorage.simulate.scenario_run import run_scenario
+from moorage.simulate.scenario_run import even_sample, run_scenario
+from tests.unit.cli import bad_plugins
 from tests.unit.simulate.scenarios import KUBE
 
 NODE = {"name": "n", "count": 2, "cpu": "4", "memory": "8Gi"}
@@ -304,6 +306,33 @@ def test_a_run_ends_where_nodes_come_in_vain(tmp_path: Path, cluster: dict[str, 
     result = run_scenario(found, read_candidates([str(config)])[0], 1)
 
     assert result.gave_up.endswith("and nothing will change that")
+
+
+def test_a_run_ends_where_pods_are_tried_in_vain_for_ever(tmp_path: Path) -> None:
+    """A plugin fails at each attempt, so none is without one: two minutes are enough."""
+    (tmp_path / "bad.py").write_text(bad_plugins.source("filter", 'raise KeyError("zone")'))
+    (tmp_path / "bad.yaml").write_text(bad_plugins.configuration("filter"))
+    (bad,) = read_candidates([str(tmp_path / "bad.yaml")], [str(tmp_path / "bad.py")])
+
+    result = run_scenario(written(tmp_path, arrivals=replicas((0, 2))), bad, 1)
+
+    assert result.gave_up == "2 pods wait, and nothing will change that"
+    assert 10 < result.kpis["attempts_per_pod"] < 20
+
+
+@pytest.mark.parametrize(
+    ("values", "most", "want"),
+    [
+        pytest.param([], 3, (), id="none"),
+        pytest.param([3, 1, 2], 3, (1, 2, 3), id="as many as may be"),
+        pytest.param([3, 1, 2, 4], 3, (1, 2, 4), id="one more"),
+        pytest.param(range(9, -1, -1), 4, (0, 3, 6, 9), id="many"),
+    ],
+)
+def test_of_many_values_an_even_sample_is_kept(
+    values: Iterable[float], most: int, want: tuple[float, ...]
+) -> None:
+    assert even_sample(values, most) == want
 
 
 @pytest.mark.parametrize(
