@@ -15,6 +15,7 @@
     kinds               every kind that is read: its group, its path, its struct
 
     decode              raw objects into structs
+    json_depth          JSON that is nested too deeply: what is too deep is read as null
     lenient_json        the looser forms that Kubernetes accepts: nulls, numbers, dates
     mismatch            where and how raw data does not match a type
     object_error        ObjectError: a value in an object that cannot be used
