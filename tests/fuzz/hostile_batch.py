@@ -20,6 +20,7 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from moorage.api.decode import DecodeError, decode_object
+from moorage.api.json_depth import decode_any_depth
 from moorage.api.kinds import KINDS
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
@@ -397,7 +398,7 @@ def _beside(findings: Findings, objects: Sequence[Hostile], batch: int) -> None:
     raws = [
         *victims.cluster(),
         *victims.victims(0),
-        *(raw for each in objects for raw in each.raws),
+        *(_as_read(raw) for each in objects for raw in each.raws),
     ]
     asked: dict[str, Callable[[], object]] = {
         "snapshot": lambda: [snapshot_cmd._document(raw) for raw in raws],
@@ -408,6 +409,12 @@ def _beside(findings: Findings, objects: Sequence[Hostile], batch: int) -> None:
             ask()
         except Exception as error:
             findings.add(f"no {name}", error, batch)
+
+
+def _as_read(raw: Raw) -> Raw:
+    """An object as it is read from an API server."""
+    found: Raw = decode_any_depth(msgspec.json.decode, msgspec.json.encode(raw))
+    return found
 
 
 def _readable(raws: list[Raw]) -> Iterator[Raw]:

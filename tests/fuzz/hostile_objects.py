@@ -154,7 +154,12 @@ BEARERS: Final[dict[str, Raw]] = {
     "ResourceClaim": {"spec": {"devices": {"requests": [REQUEST]}}},
     "ResourceClaimTemplate": {"spec": {"spec": {"devices": {"requests": [REQUEST]}}}},
     "PodGroup": {"spec": GROUP_SPEC},
-    "CompositePodGroup": {"spec": {"schedulingPolicy": {"basic": {}}}},
+    "CompositePodGroup": {
+        "spec": {
+            "schedulingPolicy": {"basic": {}},
+            "workloadRef": {"workloadName": "evil", "templateName": "t"},
+        }
+    },
     "ElasticQuota": {"spec": {"min": {"cpu": "1"}, "max": {"cpu": "2"}}},
 }
 TEMPLATE: Final[Raw] = {

@@ -80,6 +80,11 @@ def places() -> tuple[Place, ...]:
     return (*fields, *named, *amounts)
 
 
+def place_named(text: str) -> Place:
+    """A place by its name, as `str` gives it."""
+    return next(each for each in places() if str(each) == text)
+
+
 @functools.cache
 def known_names() -> tuple[str, ...]:
     """Names of labels and annotations: what looks like one among the texts of the source."""
