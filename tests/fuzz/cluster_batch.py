@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, Final
 from unittest import mock
 
-from moorage.api.object_error import ObjectError
+from moorage.api.meta import ObjectError
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.profile_builder import build_profiles

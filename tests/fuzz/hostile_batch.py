@@ -20,8 +20,8 @@ from aiohttp import web
 from aiohttp.test_utils import make_mocked_request
 
 from moorage.api.decode import DecodeError, decode_object
-from moorage.api.json_depth import decode_any_depth
 from moorage.api.kinds import KINDS
+from moorage.api.lenient_json import decode_any_depth
 from moorage.app import built_in_plugins
 from moorage.app.assembly import assemble
 from moorage.app.dashboard_sources import scheduler_sources

@@ -142,22 +142,18 @@ def compliance(plugin: Any, world: World, node: Node) -> Said:
 
 
 def tenant_isolation(plugin: Any, world: World, node: Node) -> Said:
-    def owner(pod: Pod) -> str:
-        return pod.labels.get("tenant") or world.namespace.get("tenant", "")
-
-    own, order = owner(world.pod), list(plugin.tier_order)
+    own, order = world.namespace.get("tenant", ""), list(plugin.tier_order)
     tier = order.index(plugin.tenant_tiers[own]) if own in plugin.tenant_tiers else len(order)
     label = node.labels.get("tenant-tier")
     there = order.index(label) if label is not None else len(order)
     whose = node.labels.get("tenant")
-    others = {owner(pod) for pod in world.residents[node.name]} - {""}
-    shared = plugin.exclusive and bool(own) and bool(others - {own})
+    shared = False  # all pods of this world are of one namespace, and so of one tenant
     refused = shared or there < tier or (whose is not None and whose != own)
     if whose is not None and whose == own:
         return Said(refused, 100)
     if label is not None:
         return Said(refused, 75 if there == tier else 25)
-    settled = plugin.exclusive and bool(own) and others == {own}
+    settled = plugin.exclusive and bool(own) and bool(world.residents[node.name])
     return Said(refused, 60 if settled else 50)
 
 

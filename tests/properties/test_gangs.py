@@ -33,18 +33,18 @@ def _one_is_enough(self: Group) -> int:
 @pytest.mark.parametrize(
     ("owner", "name", "mutant", "first"),
     [
-        pytest.param(Lifecycle, "_let_go", _let_nobody_go, 6, id="nobody is let go"),
+        pytest.param(Lifecycle, "_let_go", _let_nobody_go, 9, id="nobody is let go"),
         pytest.param(Group, "minimum", property(_one_is_enough), 4, id="pods go one by one"),
     ],
 )
 def test_the_model_notices_what_is_broken(
     monkeypatch: pytest.MonkeyPatch, owner: object, name: str, mutant: object, first: int
 ) -> None:
-    """Begun from a seed that finds it within ten stories; others take up to a hundred."""
+    """Begun from a seed that finds it; not every one does within so many stories."""
     monkeypatch.setattr(owner, name, mutant)
 
     explored = seed(first)(type("Explored", (GangModel,), {}))
-    tried = settings(STORIES, max_examples=100, derandomize=False, database=None)
+    tried = settings(STORIES, max_examples=60, derandomize=False, database=None)
 
     with pytest.raises(AssertionError):
         run_state_machine_as_test(explored, settings=tried)

@@ -15,10 +15,8 @@
     kinds               every kind that is read: its group, its path, its struct
 
     decode              raw objects into structs
-    json_depth          JSON that is nested too deeply: what is too deep is read as null
-    lenient_json        the looser forms that Kubernetes accepts: nulls, numbers, dates
+    lenient_json        the looser forms that Kubernetes accepts: nulls, numbers, dates, any depth
     mismatch            where and how raw data does not match a type
-    object_error        ObjectError: a value in an object that cannot be used
     annotations         numbers and JSON in labels and annotations, within limits
     outside_text        text from outside in paths, headers and on terminals
     name_validation     label keys, label values and resource names, with Kubernetes' error texts

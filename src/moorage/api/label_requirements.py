@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from moorage.api import int64
+from moorage.api.meta import ObjectError
 from moorage.api.name_validation import (
     is_label_value,
     is_qualified_name,
     label_key_faults,
     label_value_faults,
 )
-from moorage.api.object_error import ObjectError
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"

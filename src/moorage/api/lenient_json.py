@@ -2,17 +2,27 @@
 
 A null stands for absence, a number for a quantity, and YAML turns some strings into timestamps. API
 servers send none of these, so objects are cleaned only after decoding them has failed.
+
+They do send JSON that is nested more deeply than a decoder follows: whoever may create a claim may
+nest its parameters some thousand levels deep, and a list with one such object must be read all
+the same. What is too deep is read as null; no field that scheduling reads is anywhere near as deep.
 """
 
 import datetime
+import re
 import types
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
+T = TypeVar("T")
 Clean = Callable[[Any], Any]
+
+MOST_DEPTH: Final = 128
+
+_TOKEN: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
 
 
 @cache
@@ -76,3 +86,29 @@ def _clean_text(raw: Any) -> Any:
 
 def _keep(raw: Any) -> Any:
     return raw
+
+
+def decode_any_depth(decode: Callable[[bytes], T], text: bytes) -> T:
+    """What `decode` makes of JSON text."""
+    try:
+        return decode(text)
+    except RecursionError:
+        return decode(cut_depths(text))
+
+
+def cut_depths(text: bytes) -> bytes:
+    """The same JSON text, with null for each list and each object below `MOST_DEPTH`."""
+    kept, since, depth = [], 0, 0
+    for token in _TOKEN.finditer(text):
+        match text[token.start()]:
+            case 0x5B | 0x7B:  # [ {
+                if depth == MOST_DEPTH:
+                    kept.append(text[since : token.start()])
+                depth += 1
+            case 0x5D | 0x7D:  # ] }
+                depth -= 1
+                if depth == MOST_DEPTH:
+                    kept.append(b"null")
+                    since = token.end()
+    kept.append(text[since:])
+    return b"".join(kept)

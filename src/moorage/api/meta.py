@@ -14,6 +14,10 @@ ResourceList = dict[str, QuantityText]
 """Quantities by resource name."""
 
 
+class ObjectError(ValueError):
+    """A value that no API server would have stored, or that has no possible meaning."""
+
+
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(msgspec.field,))
 class ApiStruct(
     msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True, gc=False

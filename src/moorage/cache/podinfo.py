@@ -6,7 +6,7 @@ from weakref import ref
 
 import msgspec
 
-from moorage.api.object_error import ObjectError
+from moorage.api.meta import ObjectError
 from moorage.api.pod import Pod, PodSpec, PodStatus
 from moorage.api.pod_spec import Container
 from moorage.api.resource_amounts import pod_nonzero_requests, pod_requests, pod_scoring_requests

@@ -14,7 +14,6 @@ from moorage.app.config_sources import ConfigSources
 from moorage.app.configuration_history import ConfigurationHistory
 from moorage.app.inputs import RunOptions
 from moorage.app.log_control import LogControl
-from moorage.app.output_files import write_private
 from moorage.app.run_process import FAILED, STOPPED, RunProcess
 from moorage.app.serving_flags import callers_for
 from moorage.cli.common import exit_on_bad_input
@@ -113,6 +112,8 @@ def _load_and_run(options: RunOptions, log: Logs) -> int:
 
 
 def _write_config(file: str, text: str) -> None:
+    from moorage.app.output_files import write_private  # who schedules writes none
+
     try:
         write_private(file, text.encode())
     except OSError as error:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from moorage.api.decode import UNREADABLE
-from moorage.api.json_depth import decode_any_depth
+from moorage.api.lenient_json import decode_any_depth
 from moorage.kube import binding_request, response_decoder
 from moorage.kube.connection import Connection
 from moorage.kube.fence import LeaseFence

@@ -14,7 +14,7 @@ from moorage.api.decode import (
     decode_as,
     refuse_bad_quantities,
 )
-from moorage.api.json_depth import decode_any_depth
+from moorage.api.lenient_json import decode_any_depth
 from moorage.api.meta import KubeObject
 from moorage.kube.status_errors import raise_watch_error
 from moorage.watch.api_errors import ServerError

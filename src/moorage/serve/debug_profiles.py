@@ -2,28 +2,17 @@
 
 import asyncio
 import signal
-import sys
-import threading
 import traceback
 from collections import Counter
 from types import FrameType
 from typing import Final
 
+from moorage.serve.loop_watchdog import thread_stacks
+
 MOST_SECONDS: Final = 60.0
 DEFAULT_SECONDS: Final = 10.0
 EVERY_SECONDS: Final = 0.01
 DEEPEST: Final = 100
-
-
-def thread_stacks() -> list[str]:
-    """The stack of each thread, the main thread's first."""
-    names = {thread.ident: thread.name for thread in threading.enumerate()}
-    main = threading.main_thread().ident
-    frames = sorted(sys._current_frames().items(), key=lambda each: each[0] != main)
-    return [
-        f"thread {names.get(ident, ident)}\n{''.join(traceback.format_stack(frame))}"
-        for ident, frame in frames
-    ]
 
 
 def dump_stacks() -> str:

@@ -14,16 +14,27 @@ import asyncio
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
 from moorage.observe.state_metrics import Active
-from moorage.serve.debug_profiles import thread_stacks
 
 BEAT_SECONDS: Final = 1.0
 HANGS_SECONDS: Final = 10.0
 STUCK_SECONDS: Final = 60.0
+
+
+def thread_stacks() -> list[str]:
+    """The stack of each thread, the main thread's first."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    main = threading.main_thread().ident
+    frames = sorted(sys._current_frames().items(), key=lambda each: each[0] != main)
+    return [
+        f"thread {names.get(ident, ident)}\n{''.join(traceback.format_stack(frame))}"
+        for ident, frame in frames
+    ]
 
 
 class Queue(Protocol):

@@ -13,8 +13,8 @@ import msgspec
 
 from moorage.api.affinity import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from moorage.api.label_requirements import IN
+from moorage.api.meta import ObjectError
 from moorage.api.node import BETA_REGION_LABEL, BETA_ZONE_LABEL, REGION_LABEL, ZONE_LABEL
-from moorage.api.object_error import ObjectError
 from moorage.api.storage import PersistentVolume
 from moorage.api.volumes import AWSElasticBlockStore, AzureDisk, VolumeSources
 from moorage.plugins.volumes.volume_affinity import Reach, compile_reach, reach_of

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from moorage.api.json_depth import MOST_DEPTH, cut_depths, decode_any_depth
+from moorage.api.lenient_json import MOST_DEPTH, cut_depths, decode_any_depth
 from moorage.kube.response_decoder import decode_page, decode_watch_event, decoder_for
 from moorage.watch.api_resources import RESOURCES
 
