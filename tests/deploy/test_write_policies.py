@@ -50,7 +50,7 @@ def send(cluster: ControlPlane, account: Path) -> Iterator[Send]:
         taken,
         device_class(),
     )
-    cluster.create(volume_claim("data", "local"), claim("own"), made)
+    cluster.create(volume_claim("data", "local"), claim("theirs"), made)
     token = yaml.safe_load(account.read_text())["users"][0]["user"]["token"]
 
     def request(method: str, path: str, body: Raw | None) -> Raw:
@@ -121,7 +121,7 @@ def on_volume_claim(metadata: Raw, **spec: object) -> tuple[str, str, Raw]:
 
 
 def on_claim(metadata: Raw) -> tuple[str, str, Raw]:
-    return "PATCH", f"{CLAIMS}/own", {"metadata": metadata}
+    return "PATCH", f"{CLAIMS}/theirs", {"metadata": metadata}
 
 
 def new_claim(annotations: Raw) -> tuple[str, str, Raw]:
@@ -219,7 +219,7 @@ def test_it_writes_what_a_scheduler_writes(send: Send, case: tuple[str, str, Raw
         pytest.param(on_claim({"finalizers": ["example.com/never"]}), id="a claim kept for ever"),
         pytest.param(on_claim({"annotations": EXTENDED}), id="a claim that then may be deleted"),
         pytest.param(new_claim({}), id="a claim of its own"),
-        pytest.param(("DELETE", f"{CLAIMS}/own", None), id="another's claim"),
+        pytest.param(("DELETE", f"{CLAIMS}/theirs", None), id="another's claim"),
         pytest.param(on_node({"labels": {MASTER: ""}}), id="a role"),
         pytest.param(on_node({"annotations": {"a": "b"}}), id="another annotation of a node"),
         pytest.param(CORDONED, id="a cordoned node"),
