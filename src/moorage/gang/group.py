@@ -206,6 +206,9 @@ class Group:
         if _is_gated(pod):
             self.gated[pod.uid] = pod
             return
+        known = self.waiting.get(pod.uid) or self.placed.get(pod.uid)
+        if known is not None:
+            self._uncount(known)  # who is added twice is one pod
         self._count(pod)
         if pod.spec.node_name:
             self.placed[pod.uid] = pod

@@ -34,7 +34,7 @@ async def cpu_profile(seconds: float) -> str:
 
     A signal interrupts this thread, the main one, after every hundredth of a second of CPU time.
     """
-    if signal.getsignal(signal.SIGPROF) is not signal.SIG_DFL:
+    if signal.getsignal(signal.SIGPROF) not in (signal.SIG_DFL, signal.SIG_IGN):
         raise ProfileRunning("a profile is being taken: ask again when it is done")
     counts: Counter[str] = Counter()
 
@@ -47,7 +47,8 @@ async def cpu_profile(seconds: float) -> str:
         await asyncio.sleep(min(max(seconds, 0.0), MOST_SECONDS))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        # not SIG_DFL: a signal that is on its way already would end the process
+        signal.signal(signal.SIGPROF, signal.SIG_IGN)
     return "".join(f"{stack} {count}\n" for stack, count in counts.most_common())
 
 
