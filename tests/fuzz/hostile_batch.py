@@ -348,8 +348,8 @@ def together_in(
             placed = run_virtual(cluster.run(steps, first_step), cluster.clock)
         _compare(findings, steps, placed, usual, batch)
         _weigh(findings, cluster.work, batch)
-        restart()
-        _beside(findings, [each for step in steps for each in step], batch)
+        with time_limit():
+            _beside(findings, [each for step in steps for each in step], batch)
     except Hang as hang:
         findings.add("hang", hang, batch)
     except BaseException as error:
@@ -363,7 +363,8 @@ def together_in(
 def expected(steps: int, first_step: int) -> list[dict[str, str]]:
     """Where the victims go where nobody means harm."""
     cluster = Cluster(Findings(), 0)
-    placed = run_virtual(cluster.run([()] * steps, first_step), cluster.clock)
+    with time_limit():
+        placed = run_virtual(cluster.run([()] * steps, first_step), cluster.clock)
     if not all(all(nodes.values()) for nodes in placed):
         raise AssertionError(f"a victim is not placed, and nobody means harm: {placed}")
     return placed

@@ -29,5 +29,6 @@ def time_limit(seconds: float | None = None) -> Iterator[None]:
 
 
 def restart(seconds: float | None = None) -> None:
-    """Another input: its time begins now."""
+    """Another input: its time begins now. Within a limit: elsewhere it would end the process."""
+    assert signal.getsignal(signal.SIGVTALRM) is _interrupt
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS if seconds is None else seconds)

@@ -16,9 +16,9 @@ STORIES = 3
 STEPS = 150
 FIRST_STORY = {
     "open fence": 2,
-    "unfenced pods": 2,
-    "hasty binding": 9,
-    "members in flight forgotten": 4,
+    "unfenced pods": 5,
+    "hasty binding": 11,
+    "members in flight forgotten": 14,
 }
 """Where to begin to look for those whose safeguard is missed a little later than in story 1."""
 
