@@ -99,12 +99,16 @@ def test_pods_are_placed_beside_what_runs_and_the_cluster_is_only_listed(
 def test_a_snapshot_keeps_no_secret_and_can_be_simulated(
     filled: ControlPlane, tmp_path: Path
 ) -> None:
-    kept = moorage("snapshot", "--kubeconfig", reader(filled, tmp_path))
+    config = reader(filled, tmp_path)
+    asked = moorage("snapshot", "--kubeconfig", config, "--annotation", "team")
+    kept = moorage("snapshot", "--kubeconfig", config)
 
     assert kept.exit_code == 0, kept.output
-    assert "hunter2" not in kept.stdout
-    assert "managedFields" not in kept.stdout
-    assert "team: shop" in kept.stdout
+    assert "team: shop" in asked.stdout
+    assert "team: shop" not in kept.stdout
+    for said in (asked.stdout, kept.stdout):
+        assert "hunter2" not in said
+        assert "managedFields" not in said
     assert "priorityclasses.scheduling.k8s.io are left out" in kept.stderr
     file = tmp_path / "cluster.yaml"
     file.write_text(kept.stdout)

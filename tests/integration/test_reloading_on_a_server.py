@@ -199,7 +199,8 @@ def test_a_canary_that_fails_is_given_up_and_every_pod_is_bound(
             (line,) = run.lines("Canary rolled back")
             (shown,) = run.configz()["canaries"]
             (event,) = wait_for(lambda: events(plane, "CanaryRolledBack"), "no event")
-            rollbacks = run.metric(f"moorage_canary_rollbacks_total{{{labels}}}")
+            counter = f"moorage_canary_rollbacks_total{{{labels}}}"
+            rollbacks = wait_for(lambda: run.metric(counter), "not counted")
     finally:
         remove(plane, "moorage")
 
