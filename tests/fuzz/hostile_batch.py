@@ -395,7 +395,7 @@ def _weigh(findings: Findings, work: Work, batch: int) -> None:
 
 
 def _beside(findings: Findings, objects: Sequence[Hostile], batch: int) -> None:
-    """A snapshot, an anonymous one and a simulation of the cluster with all objects in it."""
+    """A snapshot and an anonymous one of the cluster with all objects; neither is simulated."""
     raws = [
         *victims.cluster(),
         *victims.victims(0),
